@@ -1,0 +1,100 @@
+-- event_types.h: the structure of each event; event_types.c: their names and fields.
+-- usage: lua events.lua SPEC_DIR HEADER SOURCE
+package.path = arg[0]:match "^(.*)/" .. "/?.lua;" .. package.path
+local lib = require "lib"
+local events, enums = lib.spec "events", lib.enums()
+local h, c = lib.out(), lib.out()
+local widths = { u8 = 1, u16 = 2, u32 = 4, u64 = 8 }
+
+local function width(field)
+	return widths[field[2]] or (enums[field[2]] and 4) or error("no type " .. field[2])
+end
+
+h:put(lib.banner)
+h:put "#ifndef SRDLAB_EVENT_TYPES_H\n#define SRDLAB_EVENT_TYPES_H\n\nenum srd_event_type {\n"
+for _, e in ipairs(events) do
+	h:put("\tSRD_EV_%s,\n", e.name:upper())
+end
+h:put "\tSRD_NUM_EVENT_TYPES,\n};\n\n"
+
+c:put(lib.banner)
+c:put "#include <string.h>\n\n#include <srdlab/event.h>\n\n"
+
+for i, e in ipairs(events) do
+	if e.doc ~= "" then
+		h:put("/* %s */\n", e.doc)
+	end
+	h:put("struct srd_ev_%s {\n\tstruct srd_event ev;\n", e.name)
+	-- Padding is written out, so that a record holds no undefined byte.
+	local at, pad = 24, 0
+	local function align(to)
+		if at % to ~= 0 then
+			local n = to - at % to
+			h:put("\tuint8_t pad%d[%d];\n", pad, n)
+			pad, at = pad + 1, at + n
+		end
+	end
+	e.offsets = {}
+	for _, f in ipairs(e.fields) do
+		local w = width(f)
+		align(w)
+		h:put("\tuint%d_t %s;\n", w * 8, f[1])
+		e.offsets[#e.offsets + 1] = at
+		at = at + w
+	end
+	align(8)
+	h:put "};\n\n"
+	e.size = at
+	c:put("_Static_assert(sizeof(struct srd_ev_%s) == %d, \"%s\");\n", e.name, at, e.name)
+	if #e.fields > 0 then
+		c:put("static const struct srd_event_field fields_%d[] = {\n", i)
+		for j, f in ipairs(e.fields) do
+			c:put("\t{ \"%s\", \"%s\", %d, %d, %s },\n", f[1], f[2], e.offsets[j], width(f),
+				enums[f[2]] and ("srd_%s_str"):format(f[2]) or "NULL")
+		end
+		c:put "};\n"
+	end
+end
+
+h:put [[
+struct srd_event_field {
+	const char *name;
+	const char *type;		      /* "u64", or an enumeration */
+	uint16_t offset;		      /* bytes from the start of the event */
+	uint16_t size;			      /* bytes */
+	const char *(*value_str)(uint32_t);   /* the name of a value; NULL: a number */
+};
+
+struct srd_event_info {
+	const char *name;
+	const char *object; /* what struct srd_event.object names */
+	uint8_t source;
+	uint16_t size; /* bytes of the whole event */
+	uint16_t num_fields;
+	const struct srd_event_field *fields;
+};
+
+extern const struct srd_event_info srd_event_infos[SRD_NUM_EVENT_TYPES];
+/* -1: no such type. */
+int srd_event_type_parse(const char *name);
+
+#endif
+]]
+c:put "\nconst struct srd_event_info srd_event_infos[SRD_NUM_EVENT_TYPES] = {\n"
+for i, e in ipairs(events) do
+	c:put("\t{ \"%s\", \"%s\", SRD_SOURCE_%s, %d, %d, %s },\n", e.name, e.object, e.source:upper(),
+		e.size, #e.fields, #e.fields > 0 and ("fields_%d"):format(i) or "NULL")
+end
+c:put [[
+};
+
+int srd_event_type_parse(const char *name)
+{
+	for (int i = 0; i < SRD_NUM_EVENT_TYPES; i++)
+		if (!strcmp(srd_event_infos[i].name, name))
+			return i;
+	return -1;
+}
+]]
+h:write(arg[2])
+c:write(arg[3])

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lua scenarios: load a file, list what it holds, run one scenario of it. Each load and
+ * each run has a Lua state of its own.
+ */
+#ifndef SRD_SCENARIO_H
+#define SRD_SCENARIO_H
+
+#include <srdlab/error.h>
+#include <srdlab/event.h>
+
+#include "verbs/backend.h"
+
+struct srd_script;
+
+struct srd_scenario_info {
+	const char *name;
+	const char *description; /* may be empty */
+	int line;		 /* where srd.scenario was called */
+	const char *const *tags; /* NULL-terminated */
+	const char *const *needs;
+	const char *violates; /* the rule that must fire; NULL: none may */
+};
+
+struct srd_sandbox {
+	size_t memory_limit;   /* bytes of Lua memory; 0: the default, 256 MiB */
+	uint64_t time_limit;   /* wall ns of one scenario; 0: the default, 60 s */
+	bool unsafe;	       /* open io, os and package too */
+	const char *lib_path;  /* where require finds scripts/lib; NULL: as built */
+};
+
+struct srd_run_config {
+	const struct srd_backend *backend;
+	const struct srd_profile *profile; /* NULL: efa1 */
+	const char *device;		   /* hardware */
+	uint64_t seed;
+	const char *rules;	  /* as srd_rules_create; NULL: the default */
+	const char *suppressions; /* path or NULL */
+	struct srd_sandbox sandbox;
+	bool hash; /* compute the trace hash */
+	/* Extra readers of the stream (trace file, timeline), called for every event. */
+	struct {
+		srd_event_fn *fn;
+		void *reader;
+	} readers[4];
+	int num_readers;
+	/* Called at each t:log; may be NULL. */
+	void (*log)(void *arg, const char *text);
+	void *log_arg;
+};
+
+enum srd_verdict { SRD_PASSED, SRD_FAILED, SRD_SKIPPED };
+
+struct srd_failure {
+	char *file;
+	int line;
+	char *rule;    /* id where a rule was violated; NULL otherwise */
+	char *message; /* the first line is the summary; more lines are detail */
+};
+
+struct srd_scenario_result {
+	enum srd_verdict verdict;
+	char *skip_reason; /* NULL unless skipped */
+	struct srd_failure *failures;
+	int num_failures;
+	uint64_t virtual_time; /* ns */
+	uint64_t wall_time;    /* ns */
+	uint64_t num_events;
+	uint64_t trace_hash; /* 0 unless asked for */
+};
+
+/* Load PATH and collect its scenarios. Errors carry "file:line: ". */
+int srd_script_load(const char *path, const struct srd_sandbox *sandbox, struct srd_script **out,
+		    struct srd_error *error);
+void srd_script_free(struct srd_script *script);
+const char *srd_script_path(const struct srd_script *script);
+int srd_script_count(const struct srd_script *script);
+const struct srd_scenario_info *srd_script_scenario(const struct srd_script *script, int index);
+
+/*
+ * Run one scenario. 0 whatever its verdict; a negative errno where the tool itself failed.
+ * Release the result with srd_scenario_result_release in either case.
+ */
+int srd_scenario_run(const struct srd_script *script, int index,
+		     const struct srd_run_config *config, struct srd_scenario_result *result,
+		     struct srd_error *error);
+void srd_scenario_result_release(struct srd_scenario_result *result);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The judge: a reader of the stream that knows nothing but events. Rules are described in
+ * scripts/spec/rules.lua and selected by id, family or class.
+ */
+#ifndef SRD_RULES_H
+#define SRD_RULES_H
+
+#include <stdio.h>
+
+#include <srdlab/error.h>
+#include <srdlab/event.h>
+
+struct srd_rules;
+
+/* One rule, as generated from the specification. */
+struct srd_rule_info {
+	const char *id;	    /* "chunk.cover" */
+	const char *family; /* "chunk" */
+	enum srd_rule_class rule_class;
+	const char *statement; /* one sentence */
+	const char *why;       /* what goes wrong on a device where it is broken */
+};
+
+extern const struct srd_rule_info srd_rule_infos[];
+extern const int srd_num_rules;
+/* The number of rule ID; -1: there is none. */
+int srd_rule_find(const char *id);
+
+struct srd_violation {
+	int rule; /* index into srd_rule_infos */
+	uint64_t time;
+	uint32_t line;	    /* of the script; 0: unknown */
+	uint32_t op;	    /* 0: none */
+	uint32_t qp;	    /* handle; 0: none */
+	char evidence[512]; /* the numbers */
+	char *timeline;	    /* the last events of the objects involved, a line each; may be NULL */
+};
+
+/*
+ * SELECT is a comma-separated list of ids, families, classes, "all" or "none", each with
+ * an optional leading '-' that takes away; NULL means "law,contract". SUPPRESS is the path
+ * of a suppression file, or NULL. Unknown names are an error that lists what there is.
+ */
+int srd_rules_create(const char *select, const char *suppress, struct srd_rules **out,
+		     struct srd_error *error);
+void srd_rules_destroy(struct srd_rules *rules);
+/* The reader: give it to srd_stream_add with the rules as its argument. */
+void srd_rules_event(void *rules, const struct srd_event *event);
+/* The run is over: judge what is left (requests without completion, leaks). Idempotent. */
+void srd_rules_finish(struct srd_rules *rules);
+/* The violations so far; suppressed ones are not among them. Owned by RULES. */
+int srd_rules_violations(const struct srd_rules *rules, const struct srd_violation **list);
+/* Whether RULE was judged: 1 yes, 0 no: an event that it needs never came from this source. */
+int srd_rules_judged(const struct srd_rules *rules, int rule);
+
+#endif
