@@ -1,4 +1,5 @@
 std = "lua54"
-max_line_length = 100
+max_line_length = 120
 -- A scenario gets its library by require "srdlab"; nothing else is injected.
 files["scripts/scenarios"] = { ignore = { "212" } } -- an unused argument documents a callback
+files["scripts/spec"] = { max_line_length = false } -- tables, one fact a line

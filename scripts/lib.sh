@@ -32,7 +32,7 @@ install_packages() {
 		sudo=sudo
 	else
 		echo "$0: these packages are missing, and you are neither root nor have sudo:" >&2
-		printf '  %s\n' $missing >&2
+		printf '  %s\n' "$missing" >&2
 		return 1
 	fi
 	$sudo apt-get update -qq || return 1
