@@ -51,7 +51,8 @@ for _, f in ipairs(fields) do
 		h:put "};\n\n"
 	end
 end
-h:put "/* A device and the fabric round it. Plain data: may be copied and stored anywhere. */\nstruct srd_profile {\n\tchar name[32];\n"
+h:put "/* A device and the fabric round it. Plain data: may be copied and stored anywhere. */\n"
+h:put "struct srd_profile {\n\tchar name[32];\n"
 for _, f in ipairs(fields) do
 	local t = type(f.type) == "table" and ("enum srd_profile_%s"):format(f.name) or c_types[f.type]
 	h:put("\t%s %s; /* %s; %s */\n", t, f.name, f.doc, f.source)
