@@ -9,11 +9,22 @@ h:put [[
 #ifndef SRDLAB_ENUMS_H
 #define SRDLAB_ENUMS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* An enumeration as data, for what reads and writes values by name. */
+struct srd_enum_info {
+	const char *name; /* "qp_state" */
+	const char *prefix; /* of the names: "IBV_QPS_" */
+	bool flags; /* bits that may be combined */
+	int num;
+	const char *const *names;
+	const uint32_t *values;
+};
 
 ]]
 c:put(lib.banner)
@@ -44,7 +55,8 @@ local function names(e)
 	h:put("int %s_parse(const char *name);\n", fn)
 	h:put("#define SRD_NUM_%s %d\n", e.name:upper(), #e.values)
 	h:put("extern const char *const %s_names[SRD_NUM_%s];\n", fn, e.name:upper())
-	h:put("extern const uint32_t %s_values[SRD_NUM_%s];\n\n", fn, e.name:upper())
+	h:put("extern const uint32_t %s_values[SRD_NUM_%s];\n", fn, e.name:upper())
+	h:put("extern const struct srd_enum_info %s_info;\n\n", fn)
 	c:put("const char *const %s_names[SRD_NUM_%s] = {\n", fn, e.name:upper())
 	for _, v in ipairs(e.values) do
 		c:put("\t\"%s%s\",\n", e.prefix, v[1])
@@ -53,6 +65,9 @@ local function names(e)
 	for _, v in ipairs(e.values) do
 		c:put("%d, ", v[2])
 	end
+	c:put("};\nconst struct srd_enum_info %s_info = {\n", fn)
+	c:put("\t\"%s\", \"%s\", %s, %d, %s_names, %s_values,\n", e.name, e.prefix,
+		tostring(e.kind == "flags"), #e.values, fn, fn)
 	c:put("};\n\nconst char *%s_str(uint32_t value)\n{\n", fn)
 	c:put("\tfor (int i = 0; i < SRD_NUM_%s; i++)\n\t\tif (%s_values[i] == value)\n", e.name:upper(), fn)
 	c:put("\t\t\treturn %s_names[i];\n\treturn \"%s?\";\n}\n\n", fn, e.prefix)

@@ -6,6 +6,20 @@ local events, enums = lib.spec "events", lib.enums()
 local h, c = lib.out(), lib.out()
 local widths = { u8 = 1, u16 = 2, u32 = 4, u64 = 8 }
 
+local formats = { hex = "HEX", errno = "ERRNO", count = "COUNT" }
+
+-- How a field is shown: its format, and the enumeration that names its values.
+local function shown(field)
+	local name = enums[field[2]] and field[2] or field[3]
+	if not name then
+		return "DEC", "NULL"
+	elseif formats[name] then
+		return formats[name], "NULL"
+	end
+	assert(enums[name] or name == "efa_status" or name == "verb", "no way to show " .. name)
+	return "ENUM", ("&srd_%s_info"):format(name)
+end
+
 local function width(field)
 	return widths[field[2]] or (enums[field[2]] and 4) or error("no type " .. field[2])
 end
@@ -18,7 +32,7 @@ end
 h:put "\tSRD_NUM_EVENT_TYPES,\n};\n\n"
 
 c:put(lib.banner)
-c:put "#include <string.h>\n\n#include <srdlab/event.h>\n\n"
+c:put "#include <string.h>\n\n#include <srdlab/event.h>\n#include <srdlab/verbs.h>\n\n"
 
 for i, e in ipairs(events) do
 	if e.doc ~= "" then
@@ -49,20 +63,27 @@ for i, e in ipairs(events) do
 	if #e.fields > 0 then
 		c:put("static const struct srd_event_field fields_%d[] = {\n", i)
 		for j, f in ipairs(e.fields) do
-			c:put("\t{ \"%s\", \"%s\", %d, %d, %s },\n", f[1], f[2], e.offsets[j], width(f),
-				enums[f[2]] and ("srd_%s_str"):format(f[2]) or "NULL")
+			c:put("\t{ \"%s\", %d, %d, SRD_FIELD_%s, %s },\n", f[1], e.offsets[j], width(f), shown(f))
 		end
 		c:put "};\n"
 	end
 end
 
 h:put [[
+enum srd_field_format {
+	SRD_FIELD_DEC,
+	SRD_FIELD_HEX,
+	SRD_FIELD_ERRNO, /* 32 bits: 0, or an errno of either sign */
+	SRD_FIELD_COUNT, /* 32 bits: a count, or a negative errno */
+	SRD_FIELD_ENUM,	 /* of srd_event_field.values */
+};
+
 struct srd_event_field {
 	const char *name;
-	const char *type;		      /* "u64", or an enumeration */
-	uint16_t offset;		      /* bytes from the start of the event */
-	uint16_t size;			      /* bytes */
-	const char *(*value_str)(uint32_t);   /* the name of a value; NULL: a number */
+	uint16_t offset; /* bytes from the start of the event */
+	uint16_t size;	 /* 1, 2, 4 or 8 bytes */
+	enum srd_field_format format;
+	const struct srd_enum_info *values; /* NULL: not an enumeration */
 };
 
 struct srd_event_info {

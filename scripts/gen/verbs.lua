@@ -54,6 +54,7 @@ end
 h:put [[
 	SRD_NUM_VERBS,
 };
+extern const struct srd_enum_info srd_verb_info;
 /* "create_qp_ex"; "?" where there is none. */
 const char *srd_verb_str(uint32_t verb);
 /* -1: no such operation. */
@@ -87,7 +88,15 @@ fwd:put "}\n\nstatic const char *const names[] = {\n"
 for _, op in ipairs(ops) do
 	fwd:put("\t\"%s\",\n", op.name)
 end
+fwd:put "};\n\nstatic const uint32_t values[] = {\n"
+for _, op in ipairs(ops) do
+	fwd:put("\tSRD_VERB_%s,\n", op.name:upper())
+end
 fwd:put [[
+};
+
+const struct srd_enum_info srd_verb_info = {
+	"verb", "", false, SRD_NUM_VERBS, names, values,
 };
 
 const char *srd_verb_str(uint32_t verb)

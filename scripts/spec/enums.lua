@@ -132,6 +132,23 @@ return {
 		values = { { "REAL", 0 }, { "ORIGIN", 1 } },
 	},
 	{
+		name = "session_misuse", kind = "enum", prefix = "SRD_MISUSE_",
+		source = "srdlab: calls of a posting session that rdma-core leaves undefined",
+		values = {
+			{ "SETTER_FIRST", 1 }, -- a setter before any builder of the session
+			{ "NO_SESSION", 2 }, -- a builder or setter outside a session
+			{ "END_WITHOUT_START", 3 }, -- complete or abort outside a session
+			{ "START_TWICE", 4 }, -- start inside a session
+			{ "DESTROY_IN_SESSION", 5 }, -- destroy of a queue pair with an open session
+			{ "POLL_IN_SESSION", 6 }, -- poll of the send completion queue with an open session
+		},
+	},
+	{
+		name = "packet_event", kind = "enum", prefix = "SRD_PACKET_",
+		source = "srdlab: what happened to a packet",
+		values = { { "SENT", 0 }, { "ARRIVED", 1 }, { "LOST", 2 }, { "RESENT", 3 } },
+	},
+	{
 		name = "rule_class", kind = "enum", prefix = "SRD_RULE_",
 		source = "srdlab: law binds every user of SRD, contract our queue pair, advice is a risk",
 		values = { { "LAW", 0 }, { "CONTRACT", 1 }, { "ADVICE", 2 } },
