@@ -113,8 +113,7 @@ int srd_verb_parse(const char *name)
 }
 ]]
 
--- The injector: calls that can fail only; a builder that fails latches, so that its error
--- comes out of wr_complete as rdma-core's would.
+-- The injector: calls that can fail only. Waiting and the laboratory are not the device's.
 inj:put(lib.banner)
 inj:put "#include <errno.h>\n\n#include \"inject_internal.h\"\n\n"
 local wrapped = {}
@@ -128,6 +127,8 @@ for _, op in ipairs(ops) do
 			inj:put "\tif (error) {\n"
 			if op.name == "wr_complete" then
 				inj:put "\t\tverbs->next->wr_abort(verbs->next, qp);\n"
+			elseif op.name == "post_recv" then
+				inj:put "\t\t*bad_wr = wr;\n"
 			end
 			if object then
 				inj:put "\t\terrno = error;\n\t\treturn NULL;\n"
@@ -144,7 +145,11 @@ inj:put "void srd_inject_fill(struct srd_verbs *verbs)\n{\n"
 for _, op in ipairs(wrapped) do
 	inj:put("\tverbs->%s = %s;\n", op.name, op.name)
 end
-inj:put "}\n"
+inj:put "}\n\nconst bool srd_inject_can_fail[SRD_NUM_VERBS] = {\n"
+for _, op in ipairs(wrapped) do
+	inj:put("\t[SRD_VERB_%s] = true,\n", op.name:upper())
+end
+inj:put "};\n"
 
 h:write(arg[2])
 fwd:write(arg[3])
