@@ -1,24 +1,35 @@
 /* SPDX-License-Identifier: MIT */
+/* The backend's entry in the registry, with rdma-core or without. */
 #include <errno.h>
 
 #include "verbs/backend.h"
+#include "hw_config.h"
 
-static int efa_open(const struct srd_backend_options *options, struct srd_verbs **out,
-		     struct srd_error *error)
+#if HAVE_RDMA_CORE
+#include "efa.h"
+#else
+static const char reason[] = "srdlab was built without rdma-core: install the development "
+			     "files of libibverbs and libefa (libibverbs-dev, or rdma-core-devel) "
+			     "and build it again";
+
+static int hw_open(const struct srd_backend_options *options, struct srd_verbs **out,
+		   struct srd_error *error)
 {
-	return srd_error_set(error, -ENODEV, "the EFA backend is not built yet");
+	return srd_error_set(error, -ENODEV, "%s", reason);
 }
 
-static int efa_devices(struct srd_device_info *list, int max, struct srd_error *error)
+static int hw_devices(struct srd_device_info *list, int max, struct srd_error *error)
 {
+	srd_error_set(error, -ENODEV, "%s", reason);
 	return 0;
 }
+#endif
 
 static struct srd_backend efa = {
 	.name = "efa",
-	.summary = "rdma-core: libibverbs and libefa",
-	.open = efa_open,
-	.devices = efa_devices,
+	.summary = "a real EFA device, through rdma-core",
+	.open = hw_open,
+	.devices = hw_devices,
 };
 
 __attribute__((constructor)) static void efa_register(void)

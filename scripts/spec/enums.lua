@@ -2,7 +2,8 @@
 -- kind "enum": one value at a time; kind "flags": bits that may be combined.
 -- The C constant is prefix + name with SRD_ in place of IBV_, EFADV_ or EFA_;
 -- the printed name is the one given here, which is rdma-core's own.
--- hw/ asserts that each value that rdma-core has too is the same there.
+-- hw/ asserts that each value that rdma-core has too is the same there; since: the rdma-core
+-- release that a value came with, where that is newer than the oldest supported one (44).
 return {
 	{
 		name = "qp_state", kind = "enum", prefix = "IBV_QPS_",
@@ -95,14 +96,16 @@ return {
 		source = "rdma-core providers/efa/efadv.h",
 		values = {
 			{ "RDMA_READ", 1 }, { "RNR_RETRY", 2 }, { "CQ_WITH_SGID", 4 },
-			{ "RDMA_WRITE", 8 }, { "UNSOLICITED_WRITE_RECV", 16 },
-			{ "CQ_WITH_EXT_MEM_DMABUF", 32 }, { "COMP_CNTR", 64 },
+			{ "RDMA_WRITE", 8, since = "46" }, { "UNSOLICITED_WRITE_RECV", 16, since = "52" },
+			{ "CQ_WITH_EXT_MEM_DMABUF", 32, since = "61" }, { "COMP_CNTR", 64, since = "65" },
 		},
 	},
 	{
 		name = "efa_qp_flags", kind = "flags", prefix = "EFADV_QP_FLAGS_",
 		source = "rdma-core providers/efa/efadv.h",
-		values = { { "UNSOLICITED_WRITE_RECV", 1 }, { "INLINE_WRITE", 2 } },
+		values = {
+			{ "UNSOLICITED_WRITE_RECV", 1, since = "52" }, { "INLINE_WRITE", 2, since = "63" },
+		},
 	},
 	{
 		name = "driver_qp_type", kind = "enum", prefix = "EFADV_QP_DRIVER_TYPE_",

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* The table itself: its objects, open and close. */
+#include <errno.h>
+
+#include "verbs/alloc.h"
+#include "efa.h"
+
+void *hw_object_new(size_t size)
+{
+	return srd_calloc(1, size);
+}
+
+void *hw_object_discard(void *object)
+{
+	int err = errno;
+
+	srd_free(object);
+	errno = err;
+	return NULL;
+}
+
+uint32_t hw_object_add(struct hw *hw, enum hw_kind kind, struct hw_object *object)
+{
+	TAILQ_INSERT_TAIL(&hw->objects[kind], object, entry);
+	return ++hw->last_handle[kind];
+}
+
+void hw_object_free(struct hw *hw, enum hw_kind kind, struct hw_object *object)
+{
+	TAILQ_REMOVE(&hw->objects[kind], object, entry);
+	srd_free(object);
+}
+
+/* One object that its owner left; a device that refuses to destroy it keeps its own part. */
+static void release(struct hw *hw, enum hw_kind kind, struct hw_object *object)
+{
+	struct srd_verbs *verbs = &hw->verbs;
+	int err = 0;
+
+	switch (kind) {
+	case HW_CONTEXT:
+		err = verbs->close_device(verbs, &((struct hw_context *)object)->srd);
+		break;
+	case HW_PD:
+		err = verbs->dealloc_pd(verbs, &((struct hw_pd *)object)->srd);
+		break;
+	case HW_MR:
+		err = verbs->dereg_mr(verbs, &((struct hw_mr *)object)->srd);
+		break;
+	case HW_BUFFER:
+		err = verbs->free_buffer(verbs, &((struct hw_buffer *)object)->srd);
+		break;
+	case HW_CQ:
+		err = verbs->destroy_cq(verbs, &((struct hw_cq *)object)->srd);
+		break;
+	case HW_AH:
+		err = verbs->destroy_ah(verbs, &((struct hw_ah *)object)->srd);
+		break;
+	case HW_QP:
+		err = verbs->destroy_qp(verbs, &((struct hw_qp *)object)->srd);
+		break;
+	case HW_NUM_KINDS:
+		break;
+	}
+	if (err)
+		hw_object_free(hw, kind, object);
+}
+
+/* What refers to others goes first; facts: queue pair before address handle, both before
+ * completion queue and domain, memory last of all since a device may still reach it. */
+static void hw_close(struct srd_verbs *verbs)
+{
+	static const enum hw_kind order[] = {HW_QP, HW_AH,      HW_MR,    HW_CQ,
+					     HW_PD, HW_CONTEXT, HW_BUFFER};
+	struct hw *hw = to_hw(verbs);
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		struct hw_list *list = &hw->objects[order[i]];
+
+		while (!TAILQ_EMPTY(list))
+			release(hw, order[i], TAILQ_LAST(list, hw_list));
+	}
+	ibv_close_device(hw->ibv);
+	srd_free(hw);
+}
+
+int hw_open(const struct srd_backend_options *options, struct srd_verbs **out,
+	    struct srd_error *error)
+{
+	struct hw *hw = srd_calloc(1, sizeof(*hw));
+	int err;
+
+	if (!hw)
+		return srd_error_set(error, -ENOMEM, "out of memory while opening the EFA backend");
+	err = hw_discover(options->device, &hw->ibv, error);
+	if (err) {
+		srd_free(hw);
+		return err;
+	}
+	for (int kind = 0; kind < HW_NUM_KINDS; kind++)
+		TAILQ_INIT(&hw->objects[kind]);
+	hw->verbs.name = "efa";
+	hw->verbs.close = hw_close;
+	hw_device_fill(&hw->verbs);
+	hw_memory_fill(&hw->verbs);
+	hw_buffer_fill(&hw->verbs);
+	hw_queue_pair_fill(&hw->verbs);
+	hw_session_fill(&hw->verbs);
+	hw_completion_fill(&hw->verbs);
+	hw_clock_fill(&hw->verbs);
+	hw_lab_fill(&hw->verbs);
+	hw->opened = hw->verbs.now(&hw->verbs);
+	*out = &hw->verbs;
+	return 0;
+}

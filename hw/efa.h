@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The EFA backend: struct srd_verbs over libibverbs and libefa. One table uses one device;
+ * the contexts of all hosts share it, so their traffic loops back through it.
+ *
+ * Each object of the seam is embedded in one that adds rdma-core's. The lists are there so
+ * that close finds whatever its owner left.
+ */
+#ifndef HW_EFA_H
+#define HW_EFA_H
+
+#include <sys/queue.h>
+
+#include <infiniband/efadv.h>
+#include <infiniband/verbs.h>
+
+#include <srdlab/verbs.h>
+#include "verbs/backend.h"
+
+enum hw_kind {
+	HW_CONTEXT,
+	HW_PD,
+	HW_MR,
+	HW_BUFFER,
+	HW_CQ,
+	HW_AH,
+	HW_QP,
+	HW_NUM_KINDS,
+};
+
+/* First in every object, so that one list and one release serve all kinds. */
+struct hw_object {
+	TAILQ_ENTRY(hw_object) entry;
+};
+
+TAILQ_HEAD(hw_list, hw_object);
+
+struct hw {
+	struct srd_verbs verbs;
+	struct ibv_context *ibv;
+	struct hw_list objects[HW_NUM_KINDS];
+	uint32_t last_handle[HW_NUM_KINDS];
+	uint64_t opened;     /* CLOCK_MONOTONIC, ns */
+	uint64_t idle_since; /* table time of the first wait since something arrived; 0: none */
+};
+
+struct hw_context {
+	struct hw_object object;
+	struct srd_context srd;
+	uint32_t children; /* protection domains and completion queues */
+};
+
+struct hw_pd {
+	struct hw_object object;
+	struct srd_pd srd;
+	struct ibv_pd *ibv;
+};
+
+struct hw_mr {
+	struct hw_object object;
+	struct srd_mr srd;
+	struct ibv_mr *ibv;
+};
+
+struct hw_buffer {
+	struct hw_object object;
+	struct srd_buffer srd;
+	uint8_t *bytes;
+	size_t mapped; /* bytes of the mapping */
+};
+
+struct hw_cq {
+	struct hw_object object;
+	struct srd_cq srd;
+	struct ibv_cq *ibv;
+	uint32_t open_sessions; /* of queue pairs that send to it */
+};
+
+struct hw_ah {
+	struct hw_object object;
+	struct srd_ah srd;
+	struct ibv_ah *ibv;
+};
+
+struct hw_qp {
+	struct hw_object object;
+	struct srd_qp srd;
+	struct ibv_qp *ibv;
+	struct ibv_qp_ex *ex; /* NULL: created without send-ops flags */
+	bool in_session;
+	bool has_request; /* the session has a request that setters can refer to */
+	int latched;      /* a misuse that libefa would not survive; first one wins */
+};
+
+#define HW_OF(type, pointer) ((struct type *)((char *)(pointer)-offsetof(struct type, srd)))
+
+static inline struct hw *to_hw(struct srd_verbs *verbs)
+{
+	return (struct hw *)verbs;
+}
+
+/* A zeroed object of SIZE bytes, on no list yet; NULL with ENOMEM. */
+void *hw_object_new(size_t size);
+/* Free one that never came to be; returns NULL and keeps errno. */
+void *hw_object_discard(void *object);
+/* Put it on its list; returns its handle. */
+uint32_t hw_object_add(struct hw *hw, enum hw_kind kind, struct hw_object *object);
+/* Take it off its list and free it. */
+void hw_object_free(struct hw *hw, enum hw_kind kind, struct hw_object *object);
+
+/* Each fills in its part of the table. */
+void hw_device_fill(struct srd_verbs *verbs);
+void hw_memory_fill(struct srd_verbs *verbs);
+void hw_buffer_fill(struct srd_verbs *verbs);
+void hw_queue_pair_fill(struct srd_verbs *verbs);
+void hw_session_fill(struct srd_verbs *verbs);
+void hw_completion_fill(struct srd_verbs *verbs);
+void hw_clock_fill(struct srd_verbs *verbs);
+void hw_lab_fill(struct srd_verbs *verbs);
+
+/* Give up a session that is still open, as a destroy must. */
+void hw_session_drop(struct hw_qp *qp);
+/* Something arrived or was posted: wait starts again with short pauses. */
+static inline void hw_clock_busy(struct hw *hw)
+{
+	hw->idle_since = 0;
+}
+
+/* discover.c */
+
+/*
+ * Open the device NAME, or where that is NULL the first EFA device with RDMA read and
+ * write. -ENODEV with the reason: there is none. The context is the caller's.
+ */
+int hw_discover(const char *name, struct ibv_context **out, struct srd_error *error);
+/* struct srd_backend.devices */
+int hw_devices(struct srd_device_info *list, int max, struct srd_error *error);
+
+/* version.c */
+
+/* "56.1" of the libefa that runs, "unknown" where its file does not say. */
+void hw_libefa_version(char *version, size_t size);
+/* The same from a file name such as /usr/lib/libefa.so.1.3.56.1. */
+void hw_version_of_file(const char *path, char *version, size_t size);
+/* Whether VERSION is one that has RDMA write; true where it is unknown. */
+bool hw_version_has_rdma_write(const char *version);
+
+/* struct srd_backend.open */
+int hw_open(const struct srd_backend_options *options, struct srd_verbs **out,
+	    struct srd_error *error);
+
+#endif
