@@ -31,6 +31,8 @@ struct srd_backend {
 		    struct srd_error *error);
 	/* Devices that open could use; returns how many there are, fills in up to MAX. */
 	int (*devices)(struct srd_device_info *list, int max, struct srd_error *error);
+	/* The versions of what it stands on, as one line for `srdlab version`; NULL: nothing. */
+	void (*version)(char *text, size_t size);
 	struct srd_backend *next; /* the registry's */
 };
 

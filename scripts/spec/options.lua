@@ -1,0 +1,110 @@
+-- The command line: every subcommand and option. From here come the option tables in C, the
+-- --help texts, the man pages and the shell completions, so that none can lack what another
+-- has.
+--
+-- An option: { "name", letter = "n", kind = ..., arg = "WORD", default = ..., help = ...,
+-- group = "heading", range = { lo, hi }, complete = ..., conflicts = "other option" }.
+-- kind   flag, text, list (text, may be repeated), number, size (takes "64MiB"), time (takes
+--        "30s"), seeds (takes A..B).
+-- complete   file, folder, backend, profile, rule, or nothing: what a shell offers.
+-- Each option can also be given as the environment variable SRDLAB_NAME unless it says
+-- env = false; the command line wins. A list takes its parts separated by commas there, a
+-- flag 1 or 0.
+-- A set is a group of options that several commands share; it becomes a structure in C.
+local sets = {}
+
+sets.lab = {
+	{ "backend", letter = "b", kind = "text", arg = "NAME", default = "mock", complete = "backend",
+		group = "Where it runs",
+		help = "What the scenarios run on: mock, the deterministic model, or efa, a real device "
+			.. "through rdma-core." },
+	{ "profile", letter = "p", kind = "text", arg = "PROFILE", default = "efa1", complete = "profile",
+		group = "Where it runs",
+		help = "The device and fabric that the mock imitates: the name of a built-in profile, or a "
+			.. "JSON file." },
+	{ "define", letter = "D", kind = "list", arg = "FIELD=VALUE", group = "Where it runs",
+		help = "Change one field of the profile, such as loss=5000 or latency=2us. May be repeated." },
+	{ "device", letter = "d", kind = "text", arg = "NAME", group = "Where it runs",
+		help = "The EFA device to use, such as rdmap0s6. The first one found unless given." },
+}
+
+sets.judge = {
+	{ "rules", letter = "r", kind = "text", arg = "LIST", default = "law,contract", complete = "rule",
+		group = "How it is judged",
+		help = "The rules to apply: ids, families, classes, all or none, separated by commas; a "
+			.. "leading - takes away, as in all,-advice." },
+	{ "suppressions", kind = "text", arg = "FILE", complete = "file", group = "How it is judged",
+		help = "Violations that are known, each with a reason; they are not reported." },
+}
+
+sets.sandbox = {
+	{ "memory", kind = "size", arg = "SIZE", default = "256MiB", group = "What a script may do",
+		range = { 2 ^ 20, 2 ^ 40 },
+		help = "Memory that the Lua of one scenario may use." },
+	{ "scenario-timeout", kind = "time", arg = "TIME", default = "60s", group = "What a script may do",
+		range = { 10 ^ 6, 10 ^ 15 },
+		help = "Wall time that one scenario may take before it fails." },
+	{ "unsafe-lua", kind = "flag", group = "What a script may do",
+		help = "Give scripts the io, os and package libraries too. They can then read and write "
+			.. "files and start programs." },
+}
+
+sets.filter = {
+	{ "filter", letter = "f", kind = "list", arg = "PATTERN", group = "What runs",
+		help = "Only scenarios whose name contains PATTERN, or matches it where it holds *, ? or [; "
+			.. "tag:NAME selects by tag. May be repeated: any of them selects." },
+}
+
+sets.trace = {
+	{ "trace", kind = "text", arg = "FILE", complete = "file", group = "Reports",
+		help = "Write every event to FILE; srdlab show reads it. The run stays in one process." },
+	{ "timeline", kind = "text", arg = "FILE", complete = "file", group = "Reports",
+		help = "Write a timeline in the Chrome trace format, which Perfetto and chrome://tracing "
+			.. "open. The run stays in one process." },
+}
+
+local commands = {
+	{ "devices", usage = "", summary = "name the devices of each backend",
+		arguments = { min = 0, max = 0 },
+		description = { "Prints the devices that each backend could use, one a line." },
+		options = {},
+		exits = { "passed", "usage", "internal" },
+		examples = { { "srdlab devices" } } },
+	{ "explain", usage = "[STATUS]...", summary = "say what a completion status means",
+		arguments = { min = 0 },
+		description = {
+			"STATUS is a vendor error of EFA (a number, or its name), or the name of an ibv_wc_status. "
+				.. "Without arguments, explains all vendor errors.",
+		},
+		options = {},
+		exits = { "passed", "usage", "internal" },
+		examples = { { "srdlab explain 14" }, { "srdlab explain IBV_WC_REM_ACCESS_ERR" } } },
+	{ "version", usage = "", summary = "print the versions of srdlab and of what it is built with",
+		arguments = { min = 0, max = 0 },
+		description = { "Prints the version of srdlab, of Lua, of rdma-core and of the trace format." },
+		options = {},
+		exits = { "passed", "usage" },
+		examples = { { "srdlab version" } } },
+}
+
+return {
+	name = "srdlab",
+	summary = "a laboratory for AWS EFA SRD queue pairs",
+	description = {
+		"Runs scenarios in Lua about SRD queue pairs, on a deterministic mock of an EFA device or on a "
+			.. "real one, and verifies every chunk, credit and completion.",
+	},
+	sets = sets,
+	commands = commands,
+	-- In the order in which they apply: the first one that does is the status.
+	exits = {
+		{ "internal", 99, "the tool itself failed" },
+		{ "timeout", 124, "the whole run was out of time" },
+		{ "failed", 1, "a scenario failed, or a file could not be loaded" },
+		{ "usage", 2, "wrong usage, or nothing could be loaded" },
+		{ "none", 5, "no scenario was selected" },
+		{ "skipped", 77, "every scenario was skipped" },
+		{ "interrupted", 130, "it was interrupted" },
+		{ "passed", 0, "all is well" },
+	},
+}
