@@ -111,7 +111,8 @@ return {
 		.. "backend's to show."),
 	op("fill_buffer", "errno",
 		{ "struct srd_buffer *buffer", "uint64_t offset", "uint64_t length", "uint64_t seed" },
-		"Fill with the bytes of pattern SEED (srdlab/pattern.h); seed 0 is zeros. ERANGE."),
+		"Fill with the bytes of pattern SEED (srdlab/pattern.h): the byte at offset o of the "
+		.. "buffer becomes byte o of the pattern; seed 0 is zeros. ERANGE."),
 	op("write_buffer", "errno",
 		{ "struct srd_buffer *buffer", "uint64_t offset", "const void *from", "size_t length" },
 		"Store bytes. ERANGE: outside the buffer."),

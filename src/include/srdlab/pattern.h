@@ -6,6 +6,7 @@
 #ifndef SRDLAB_PATTERN_H
 #define SRDLAB_PATTERN_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -28,6 +29,25 @@ static inline uint64_t srd_pattern_word(uint64_t seed, uint64_t offset)
 static inline uint8_t srd_pattern_byte(uint64_t seed, uint64_t offset)
 {
 	return (uint8_t)(srd_pattern_word(seed, offset & ~(uint64_t)7) >> (8 * (offset & 7)));
+}
+
+/* Store the LENGTH bytes of the pattern that begin at OFFSET. */
+static inline void srd_pattern_bytes(uint64_t seed, uint64_t offset, void *to, size_t length)
+{
+	uint8_t *p = (uint8_t *)to;
+
+	while (length > 0) {
+		uint64_t word = srd_pattern_word(seed, offset & ~(uint64_t)7);
+		unsigned int skip = offset & 7;
+		size_t n = 8 - skip < length ? 8 - skip : length;
+
+		word >>= 8 * skip;
+		for (size_t i = 0; i < n; i++)
+			p[i] = (uint8_t)(word >> (8 * i));
+		p += n;
+		offset += n;
+		length -= n;
+	}
 }
 
 #ifdef __cplusplus
