@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <srdlab/pattern.h>
+
+#include "verbs/alloc.h"
 
 #include "memory.h"
 #include "origin.h"
@@ -80,12 +81,12 @@ static struct buffer *buffer_find(struct srd_memory *memory, uint32_t number, ui
 
 struct srd_memory *srd_memory_create(void)
 {
-	return calloc(1, sizeof(struct srd_memory));
+	return srd_calloc(1, sizeof(struct srd_memory));
 }
 
 static void buffer_release(struct buffer *buffer)
 {
-	free(buffer->bytes);
+	srd_free(buffer->bytes);
 	srd_origin_release(&buffer->origin);
 }
 
@@ -96,9 +97,9 @@ void srd_memory_destroy(struct srd_memory *memory)
 	for (uint32_t i = 0; i < SRD_MEMORY_HOSTS; i++) {
 		for (uint32_t j = 0; j < memory->host[i].count; j++)
 			buffer_release(&memory->host[i].buffer[j]);
-		free(memory->host[i].buffer);
+		srd_free(memory->host[i].buffer);
 	}
-	free(memory);
+	srd_free(memory);
 }
 
 static int buffer_reserve(struct host *host)
@@ -108,7 +109,7 @@ static int buffer_reserve(struct host *host)
 
 	if (host->count < host->capacity)
 		return 0;
-	buffer = realloc(host->buffer, capacity * sizeof(*buffer));
+	buffer = srd_reallocarray(host->buffer, capacity, sizeof(*buffer));
 	if (!buffer)
 		return ENOMEM;
 	host->buffer = buffer;
@@ -136,7 +137,7 @@ int srd_memory_alloc(struct srd_memory *memory, uint32_t number, uint64_t length
 	switch (kind) {
 	case SRD_BUFFER_REAL:
 		/* The system gives large ones zeroed, and page by page as they are touched. */
-		buffer->bytes = calloc(1, length ? length : 1);
+		buffer->bytes = srd_calloc(1, length ? length : 1);
 		if (!buffer->bytes)
 			return ENOMEM;
 		break;

@@ -9,10 +9,11 @@
  */
 #include <errno.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <srdlab/pattern.h>
+
+#include "verbs/alloc.h"
 
 #include "origin.h"
 
@@ -49,7 +50,7 @@ static inline struct literal *tile_literal(const struct tile *tile)
 static void literal_unref(struct literal *literal)
 {
 	if (!--literal->refs)
-		free(literal);
+		srd_free(literal);
 }
 
 /* Whether B goes on where A ends. */
@@ -154,11 +155,11 @@ static int reserve_leaves(struct srd_origin *map, uint32_t wanted)
 		return 0;
 	while (capacity < wanted)
 		capacity = capacity ? 2 * capacity : 1;
-	leaf = realloc(map->leaf, capacity * sizeof(map->leaf[0]));
+	leaf = srd_reallocarray(map->leaf, capacity, sizeof(map->leaf[0]));
 	if (!leaf)
 		return ENOMEM;
 	map->leaf = leaf;
-	first = realloc(map->first, capacity * sizeof(map->first[0]));
+	first = srd_reallocarray(map->first, capacity, sizeof(map->first[0]));
 	if (!first)
 		return ENOMEM;
 	map->first = first;
@@ -173,7 +174,7 @@ static void replace_leaves(struct srd_origin *map, uint32_t from, uint32_t old,
 	uint32_t rest = map->num_leaves - from - old;
 
 	for (uint32_t i = 0; i < old; i++)
-		free(map->leaf[from + i]);
+		srd_free(map->leaf[from + i]);
 	memmove(&map->leaf[from + new], &map->leaf[from + old], rest * sizeof(map->leaf[0]));
 	memmove(&map->first[from + new], &map->first[from + old], rest * sizeof(map->first[0]));
 	for (uint32_t i = 0; i < new; i++) {
@@ -283,13 +284,13 @@ static int replace_across(struct srd_origin *map, struct place from, struct plac
 
 	if (num > UINT32_MAX / 2 - map->num_leaves)
 		return ENOMEM;
-	fresh = malloc((num + 1) * sizeof(fresh[0]));
+	fresh = srd_malloc((num + 1) * sizeof(fresh[0]));
 	if (!fresh)
 		return ENOMEM;
 	if (reserve_leaves(map, map->num_leaves - old + (uint32_t)num))
 		goto free_fresh;
 	while (made < num) {
-		fresh[made] = malloc(sizeof(*fresh[0]));
+		fresh[made] = srd_malloc(sizeof(*fresh[0]));
 		if (!fresh[made])
 			goto free_leaves;
 		made++;
@@ -304,9 +305,9 @@ static int replace_across(struct srd_origin *map, struct place from, struct plac
 	made = 0;
 free_leaves:
 	while (made > 0)
-		free(fresh[--made]);
+		srd_free(fresh[--made]);
 free_fresh:
-	free(fresh);
+	srd_free(fresh);
 	return error;
 }
 
@@ -361,12 +362,12 @@ int srd_origin_init(struct srd_origin *map, uint64_t length)
 	struct srd_origin_leaf *leaf;
 
 	*map = (struct srd_origin){.length = length};
-	leaf = malloc(sizeof(*leaf));
+	leaf = srd_malloc(sizeof(*leaf));
 	if (!leaf)
 		return ENOMEM;
 	if (reserve_leaves(map, 1)) {
 		srd_origin_release(map);
-		free(leaf);
+		srd_free(leaf);
 		return ENOMEM;
 	}
 	leaf->count = 1;
@@ -381,10 +382,10 @@ void srd_origin_release(struct srd_origin *map)
 		for (uint32_t j = 0; j < map->leaf[i]->count; j++)
 			if (map->leaf[i]->tile[j].is_literal)
 				literal_unref(tile_literal(&map->leaf[i]->tile[j]));
-		free(map->leaf[i]);
+		srd_free(map->leaf[i]);
 	}
-	free(map->leaf);
-	free(map->first);
+	srd_free(map->leaf);
+	srd_free(map->first);
 	*map = (struct srd_origin){0};
 }
 
@@ -404,7 +405,7 @@ int srd_origin_write(struct srd_origin *map, uint64_t offset, const void *from, 
 
 	if (!length)
 		return 0;
-	literal = malloc(sizeof(*literal) + length);
+	literal = srd_malloc(sizeof(*literal) + length);
 	if (!literal)
 		return ENOMEM;
 	literal->refs = 1;
@@ -441,7 +442,7 @@ int srd_origin_copy(struct srd_origin *to, uint64_t to_offset, struct srd_origin
 		last = find(from, from_offset + length - 1);
 	count = tiles_between(from, p, last);
 	if (count >= sizeof(few) / sizeof(few[0])) {
-		list = malloc((count + 1) * sizeof(list[0]));
+		list = srd_malloc((count + 1) * sizeof(list[0]));
 		if (!list)
 			return ENOMEM;
 	}
@@ -454,7 +455,7 @@ int srd_origin_copy(struct srd_origin *to, uint64_t to_offset, struct srd_origin
 	}
 	error = splice(to, to_offset, to_offset + length, list, count);
 	if (list != few)
-		free(list);
+		srd_free(list);
 	return error;
 }
 

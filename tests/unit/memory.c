@@ -2,15 +2,16 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include <srdlab/pattern.h>
 
+#include "alloc.h"
 #include "memory.h"
 #include "model/rng.h"
 #include "origin.h"
@@ -162,7 +163,8 @@ static void check_difference(struct srd_memory *m, struct srd_rng *rng)
 	assert_int_equal(got, want);
 }
 
-static void random_operation(struct srd_memory *m, struct srd_rng *rng)
+/* Returns 0 or ENOMEM, which must leave everything as it was. */
+static int random_operation(struct srd_memory *m, struct srd_rng *rng)
 {
 	struct shadow *to = &shadows[srd_rng_below(rng, SHADOWS)];
 	struct shadow *from = &shadows[srd_rng_below(rng, SHADOWS)];
@@ -171,25 +173,41 @@ static void random_operation(struct srd_memory *m, struct srd_rng *rng)
 	uint64_t y = srd_rng_below(rng, 2) ? x : srd_rng_below(rng, SIZE - length + 1);
 	uint64_t seed = srd_rng_below(rng, 3);
 	uint8_t bytes[SIZE];
+	int error;
 
 	switch (srd_rng_below(rng, 5)) {
 	case 0:
-		srd_pattern_bytes(seed, y, to->bytes + x, length);
-		assert_int_equal(srd_memory_fill(m, to->host, to->addr + x, length, seed, y), 0);
+		srd_pattern_bytes(seed, y, bytes, length);
+		error = srd_memory_fill(m, to->host, to->addr + x, length, seed, y);
 		break;
 	case 1:
 		for (uint64_t i = 0; i < length; i++)
 			bytes[i] = (uint8_t)srd_rng_next(rng);
-		memcpy(to->bytes + x, bytes, length);
-		assert_int_equal(srd_memory_write(m, to->host, to->addr + x, bytes, length), 0);
+		error = srd_memory_write(m, to->host, to->addr + x, bytes, length);
 		break;
 	default:
-		memmove(to->bytes + x, from->bytes + y, length);
-		assert_int_equal(srd_memory_copy(m, to->host, to->addr + x, from->host,
-						 from->addr + y, length),
-				 0);
+		memcpy(bytes, from->bytes + y, length);
+		error = srd_memory_copy(m, to->host, to->addr + x, from->host, from->addr + y,
+					length);
 		break;
 	}
+	if (!error)
+		memcpy(to->bytes + x, bytes, length);
+	return error;
+}
+
+static int make_shadows(struct srd_memory *m, uint32_t real)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < SHADOWS && !error; i++) {
+		shadows[i].host = i % 3;
+		memset(shadows[i].bytes, 0, SIZE);
+		error = srd_memory_alloc(m, i % 3, SIZE,
+					 i == real ? SRD_BUFFER_REAL : SRD_BUFFER_ORIGIN,
+					 &shadows[i].addr);
+	}
+	return error;
 }
 
 static void kinds_agree_under_random_operations(void **state)
@@ -197,22 +215,55 @@ static void kinds_agree_under_random_operations(void **state)
 	struct srd_memory *m = *state;
 	struct srd_rng rng;
 
-	for (uint64_t seed = 0; seed < 4; seed++) {
+	for (uint32_t seed = 0; seed < 4; seed++) {
 		srd_rng_seed(&rng, seed, 0);
-		for (uint32_t i = 0; i < SHADOWS; i++) {
-			enum srd_buffer_kind kind = i == seed ? SRD_BUFFER_REAL : SRD_BUFFER_ORIGIN;
-
-			shadows[i].host = i % 3;
-			shadows[i].addr = alloc(m, i % 3, SIZE, kind);
-			memset(shadows[i].bytes, 0, SIZE);
-		}
+		assert_int_equal(make_shadows(m, seed), 0);
 		for (int i = 0; i < 3000; i++) {
-			random_operation(m, &rng);
+			assert_int_equal(random_operation(m, &rng), 0);
 			check_difference(m, &rng);
 			if (i % 8 == 0)
 				check_all(m);
 		}
 	}
+}
+
+/* The N-th allocation fails; whether it came to that. */
+static bool run_without_memory(uint64_t n)
+{
+	struct srd_memory *m;
+	struct srd_rng rng;
+	bool failed;
+	int error;
+
+	srd_rng_seed(&rng, 8, 0);
+	srd_alloc_fail_at(n);
+	m = srd_memory_create();
+	if (!m)
+		return true;
+	error = make_shadows(m, 0);
+	for (int i = 0; i < 200 && !error; i++)
+		error = random_operation(m, &rng);
+	failed = srd_alloc_count() >= n;
+	assert_int_equal(error, failed ? ENOMEM : 0);
+	if (shadows[SHADOWS - 1].addr)
+		check_all(m);
+	srd_memory_destroy(m);
+	return failed;
+}
+
+static void without_memory_nothing_changes(void **state)
+{
+	int64_t live = srd_alloc_live();
+	uint64_t n = 1;
+
+	for (int i = 0; i < SHADOWS; i++)
+		shadows[i].addr = 0;
+	while (run_without_memory(n)) {
+		assert_int_equal(srd_alloc_live(), live);
+		n++;
+	}
+	assert_true(n > 50);
+	srd_alloc_fail_at(0);
 }
 
 /* Blocks that all differ make a map of many leaves; then it shrinks to one range again. */
@@ -349,6 +400,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(kinds_agree_under_random_operations, setup,
 						teardown),
+		cmocka_unit_test(without_memory_nothing_changes),
 		cmocka_unit_test(map_grows_and_shrinks),
 		cmocka_unit_test_setup_teardown(many_ranges_are_copied, setup, teardown),
 		cmocka_unit_test_setup_teardown(stream_of_chunks_becomes_one_range, setup,
