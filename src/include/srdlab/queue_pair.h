@@ -37,8 +37,8 @@ struct srd_queue_pair_config {
 	uint32_t max_recv_wr;
 	uint32_t max_send_sge; /* forced to 1 on EFA */
 	uint32_t max_recv_sge; /* forced to 1 on EFA */
-	uint32_t psn;	       /* below 2^24; used as sq_psn */
-	uint32_t qkey;	       /* below 0x80000000; 0 means SRD_DEFAULT_QKEY */
+	uint32_t psn;          /* below 2^24; used as sq_psn */
+	uint32_t qkey;         /* below 0x80000000; 0 means SRD_DEFAULT_QKEY */
 	uint16_t pkey_index;
 	uint8_t port_num;
 };
@@ -60,9 +60,9 @@ struct srd_remote_view {
 
 /* The ids of the requests that one put or get posted, in chunk order. */
 struct srd_wr_ids {
-	uint64_t *id;	   /* the caller's array */
+	uint64_t *id;      /* the caller's array */
 	uint32_t capacity; /* entries of it */
-	uint32_t count;	   /* out */
+	uint32_t count;    /* out */
 };
 
 /* A completion as the queue pair hands it on. */
@@ -136,7 +136,7 @@ struct srd_op {
 /* The one result of an op. */
 struct srd_op_result {
 	uint64_t cookie;
-	int result; /* 0; -EIO: a request failed, see status; other negative errno: see error */
+	int result;     /* 0; -EIO: a request failed, see status; other negative errno: see error */
 	uint64_t wr_id; /* of the request that is the cause; only where result is -EIO */
 	enum srd_wc_status status;
 	uint32_t vendor_err;
@@ -146,6 +146,7 @@ struct srd_op_result {
 
 struct srd_scheduler_config {
 	uint32_t max_send_wr; /* credits: the configured depth of the queue pair */
+	uint64_t poll_window; /* ns without a completion before polls are spaced out; 0: never */
 };
 
 struct srd_scheduler_ops {
@@ -164,19 +165,23 @@ struct srd_scheduler_ops {
 		      struct srd_error *error);
 	/*
 	 * One round: poll until empty, return credits, post what they allow. Returns the
-	 * number of completions that were reaped, or a negative errno that ends the scheduler.
+	 * number of completions that were reaped, or a negative errno that ends the scheduler
+	 * and answers every op; -ENOMEM alone may be tried again. Where it succeeds and
+	 * error->code is not 0, *error tells of a completion that belongs to no outstanding
+	 * request, and for which nothing was credited.
 	 */
 	int (*progress)(struct srd_scheduler *scheduler, struct srd_error *error);
 	/* Take one finished op: 1 and *out, or 0. */
 	int (*result)(struct srd_scheduler *scheduler, struct srd_op_result *out);
 	uint32_t (*in_flight)(struct srd_scheduler *scheduler); /* requests, not ops */
-	uint32_t (*queued)(struct srd_scheduler *scheduler);	/* ops that wait for credits */
+	uint32_t (*queued)(struct srd_scheduler *scheduler);    /* ops that wait for credits */
 	/*
 	 * A direct put or get on the same queue pair posted IDS: counted in the one ledger,
-	 * though not gated. Its completions come back by result() with COOKIE.
+	 * though not gated. Its completions come back by result() with COOKIE. -ENOMEM: they
+	 * are not counted, and their completions will belong to nobody.
 	 */
-	int (*adopt)(struct srd_scheduler *scheduler, const struct srd_wr_ids *ids,
-		     uint64_t cookie, struct srd_error *error);
+	int (*adopt)(struct srd_scheduler *scheduler, const struct srd_wr_ids *ids, uint64_t cookie,
+		     struct srd_error *error);
 	/* ns until the next poll is worth while: the back-off policy; 0: now. */
 	uint64_t (*poll_delay)(struct srd_scheduler *scheduler, uint64_t now);
 };
