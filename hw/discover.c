@@ -76,27 +76,37 @@ static int no_devices(int err, struct srd_error *error)
 			     "no EFA device was found: this machine has no RDMA devices");
 }
 
+/* libefa 44 answers with capabilities that have no RDMA write, whatever the device can. */
 static int lacks_rdma(const char *name, const struct efadv_device_attr *attr,
 		      struct srd_error *error)
 {
+	bool read = attr->device_caps & SRD_EFADV_DEVICE_ATTR_CAPS_RDMA_READ;
+	bool write = attr->device_caps & SRD_EFADV_DEVICE_ATTR_CAPS_RDMA_WRITE;
 	char version[32];
 
 	hw_libefa_version(version, sizeof(version));
-	if (!hw_version_has_rdma_write(version))
+	if (read && write)
 		return srd_error_set(
 			error, -ENODEV,
-			"the EFA device %s cannot be used: libefa of rdma-core %s has no "
-			"RDMA write, which came with 46.0 (srdlab was built with %s; the "
-			"device's capabilities are 0x%x)",
+			"the EFA device %s cannot be used: its largest RDMA transfer is "
+			"0 bytes",
+			name);
+	if (!write && !hw_version_has_rdma_write(version))
+		return srd_error_set(
+			error, -ENODEV,
+			"the EFA device %s cannot be used: RDMA write came with rdma-core "
+			"46.0, and the libefa that runs is of %s (srdlab was built with "
+			"%s; the capabilities are 0x%x)",
 			name, version, SRD_RDMA_CORE_VERSION, attr->device_caps);
 	return srd_error_set(error, -ENODEV,
-			     "the EFA device %s cannot be used: its capabilities 0x%x have %s RDMA "
-			     "read and %s RDMA write, its largest RDMA transfer is %u bytes; all "
-			     "three are needed (rdma-core %s, srdlab was built with %s)",
+			     "the EFA device %s cannot be used: of RDMA read and write its "
+			     "capabilities 0x%x lack %s (libefa of rdma-core %s; srdlab was built "
+			     "with %s)",
 			     name, attr->device_caps,
-			     attr->device_caps & SRD_EFADV_DEVICE_ATTR_CAPS_RDMA_READ ? "" : "no",
-			     attr->device_caps & SRD_EFADV_DEVICE_ATTR_CAPS_RDMA_WRITE ? "" : "no",
-			     attr->max_rdma_size, version, SRD_RDMA_CORE_VERSION);
+			     write  ? "read"
+			     : read ? "write"
+				    : "read and write",
+			     version, SRD_RDMA_CORE_VERSION);
 }
 
 /* Why the device that came nearest to being usable is not. */
