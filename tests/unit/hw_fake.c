@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "hw_config.h"
 #include "hw_fake.h"
 
 #define CAPS_READ_WRITE 0xf
@@ -537,6 +538,9 @@ struct ibv_qp *__wrap_efadv_create_qp_ex(struct ibv_context *context,
 	     attr->cap.max_send_wr, attr->cap.max_recv_wr, attr->cap.max_send_sge,
 	     attr->cap.max_recv_sge, attr->cap.max_inline_data, attr->comp_mask,
 	     attr->send_ops_flags, efa->comp_mask, inlen == sizeof(*efa) ? "whole" : "?");
+#if HAVE_QP_INIT_ATTR_FLAGS
+	fake.qp_flags = efa->flags;
+#endif
 	attr->cap.max_send_wr = granted(attr->cap.max_send_wr);
 	attr->cap.max_recv_wr = granted(attr->cap.max_recv_wr);
 	if (fails("efadv_create_qp_ex"))
@@ -641,6 +645,13 @@ void *__wrap_mmap(void *addr, size_t length, int prot, int flags, int fd, off_t 
 	bytes = __real_mmap(addr, length, prot, flags, fd, offset);
 	fake.live += bytes != (void *)-1;
 	return bytes;
+}
+
+/* The name that mmap has where file offsets are made to be 64 bits wide. */
+void *__wrap_mmap64(void *addr, size_t length, int prot, int flags, int fd, off_t offset);
+void *__wrap_mmap64(void *addr, size_t length, int prot, int flags, int fd, off_t offset)
+{
+	return __wrap_mmap(addr, length, prot, flags, fd, offset);
 }
 
 int __real_munmap(void *addr, size_t length);
