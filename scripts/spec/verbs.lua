@@ -56,17 +56,21 @@ return {
 		{ "struct srd_context *context", "struct srd_qp_init_attr_ex *attr",
 			"const struct srd_efa_qp_init_attr *efa" },
 		"efadv_create_qp_ex; the granted depths are written back into ATTR."),
-	op("destroy_qp", "errno", { "struct srd_qp *qp" }, "ibv_destroy_qp."),
+	op("destroy_qp", "errno", { "struct srd_qp *qp" },
+		"ibv_destroy_qp; a session that is open is aborted first."),
 	op("modify_qp", "errno",
 		{ "struct srd_qp *qp", "const struct srd_qp_attr *attr", "uint32_t mask" },
 		"ibv_modify_qp with enum srd_qp_attr_mask."),
 	op("query_qp", "errno", { "struct srd_qp *qp", "struct srd_qp_attr *attr", "uint32_t mask" },
 		"ibv_query_qp; refreshes the cached qp->state when the mask has STATE."),
 	-- the posting session: wr_id and wr_flags of the queue pair are read by each builder
-	op("wr_start", "void", { "struct srd_qp *qp" }, "ibv_wr_start.", { data = true }),
+	-- what rdma-core would not survive is latched like an error of its own, by every backend
+	op("wr_start", "void", { "struct srd_qp *qp" },
+		"ibv_wr_start. Inside an open session it latches EINVAL.", { data = true }),
 	op("wr_rdma_write", "void",
 		{ "struct srd_qp *qp", "uint32_t rkey", "uint64_t remote_addr" },
-		"ibv_wr_rdma_write.", { data = true, builder = "RDMA_WRITE" }),
+		"ibv_wr_rdma_write. A builder that send_ops_flags did not name latches EOPNOTSUPP; "
+		.. "outside a session it does nothing.", { data = true, builder = "RDMA_WRITE" }),
 	op("wr_rdma_write_imm", "void",
 		{ "struct srd_qp *qp", "uint32_t rkey", "uint64_t remote_addr", "uint32_t imm_data" },
 		"ibv_wr_rdma_write_imm; imm_data in network order.",
@@ -81,7 +85,8 @@ return {
 		{ data = true, builder = "SEND_WITH_IMM" }),
 	op("wr_set_sge", "void",
 		{ "struct srd_qp *qp", "uint32_t lkey", "uint64_t addr", "uint32_t length" },
-		"ibv_wr_set_sge.", { data = true }),
+		"ibv_wr_set_sge. A setter before any builder of the session latches EINVAL; outside a "
+		.. "session it does nothing.", { data = true }),
 	op("wr_set_sge_list", "void",
 		{ "struct srd_qp *qp", "uint32_t num_sge", "const struct srd_sge *sg_list" },
 		"ibv_wr_set_sge_list.", { data = true }),
@@ -93,14 +98,18 @@ return {
 			"uint32_t remote_qkey" },
 		"ibv_wr_set_ud_addr.", { data = true }),
 	op("wr_complete", "errno", { "struct srd_qp *qp" },
-		"ibv_wr_complete: all requests of the session, or none and the first error.",
+		"ibv_wr_complete: all requests of the session, or none and the first error. EINVAL: no "
+		.. "session is open.",
 		{ data = true }),
-	op("wr_abort", "void", { "struct srd_qp *qp" }, "ibv_wr_abort.", { data = true }),
+	op("wr_abort", "void", { "struct srd_qp *qp" },
+		"ibv_wr_abort. Nothing where no session is open.", { data = true }),
 	op("post_recv", "errno",
 		{ "struct srd_qp *qp", "struct srd_recv_wr *wr", "struct srd_recv_wr **bad_wr" },
 		"ibv_post_recv."),
 	op("poll_cq", "count", { "struct srd_cq *cq", "int num_entries", "struct srd_wc *wc" },
-		"ibv_poll_cq. -EINVAL: the first entry belongs to no live queue pair; it is consumed.",
+		"ibv_poll_cq. -EINVAL: the first entry belongs to no live queue pair; it is consumed. "
+		.. "-EDEADLK: a session is open on a queue pair that sends to CQ, whose lock libefa "
+		.. "would wait for.",
 		{ data = true }),
 	-- memory: addresses are the backend's; the mock's are not addresses of this process
 	op("alloc_buffer", "object:buffer",
