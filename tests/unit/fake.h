@@ -77,7 +77,7 @@ static inline void *fake_keep(struct srd_verbs *verbs, const void *object, size_
 static struct srd_context *fake_open_device(struct srd_verbs *verbs, uint32_t host,
 					    const char *name)
 {
-	FAKE_OBJECT(context, OPEN_DEVICE, .host = host);
+	FAKE_OBJECT(context, OPEN_DEVICE, .host = host, .name = "fake0");
 }
 
 static struct srd_pd *fake_alloc_pd(struct srd_verbs *verbs, struct srd_context *context)
