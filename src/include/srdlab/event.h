@@ -42,6 +42,7 @@ struct srd_stream {
 	uint64_t now;
 	uint32_t line;
 	uint32_t op;
+	uint32_t num_ops; /* numbers given to ops so far */
 	uint32_t num_readers;
 	struct {
 		srd_event_fn *fn;
