@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "alloc.h"
 #include "fake.h"
-#include "limits.h"
+#include "limit_table.h"
 
 static struct fake fake;
 static struct srd_limits *limits;

@@ -6,7 +6,7 @@
 
 #include "alloc.h"
 #include "forward.h"
-#include "limits.h"
+#include "limit_table.h"
 #include "nearest.h"
 
 #define UNLIMITED UINT64_MAX
