@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include "verbs/backend.h"
-#include "hw_config.h"
 
 #if HAVE_RDMA_CORE
 #include "efa.h"
