@@ -112,7 +112,7 @@ static void emit_op_end(struct observed_qp *q, const struct srd_op_result *resul
 		return;
 	event = (struct srd_ev_op_end){.result = (uint32_t)result->result,
 				       .num_wr = result->num_wr};
-	if (result->result == -EIO) {
+	if (result->status != SRD_WC_SUCCESS) {
 		event.status = result->status;
 		event.vendor_err = result->vendor_err;
 		event.wr_id = result->wr_id;

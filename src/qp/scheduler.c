@@ -215,13 +215,8 @@ static void posted(struct credit_scheduler *s, uint32_t at, const struct srd_wr_
 		entry_done(s, at);
 }
 
-static int op_post(struct credit_scheduler *s, const struct srd_op *op, uint64_t num_asked,
-		   struct srd_error *error)
+static int ops_call(struct credit_scheduler *s, const struct srd_op *op, struct srd_error *error)
 {
-	if (ids_reserve(s, num_asked))
-		return srd_error_set(error, -ENOMEM,
-				     "out of memory for the ids of %" PRIu64 " requests",
-				     num_asked);
 	switch (op->kind) {
 	case SRD_OP_PUT:
 		return s->ops->put(s->qp, &op->remote, &op->local, &s->ids, error);
@@ -229,6 +224,24 @@ static int op_post(struct credit_scheduler *s, const struct srd_op *op, uint64_t
 		return s->ops->get(s->qp, &op->local, &op->remote, &s->ids, error);
 	}
 	return srd_error_set(error, -EINVAL, "an op of kind %u is neither put nor get", op->kind);
+}
+
+static int op_post(struct credit_scheduler *s, const struct srd_op *op, uint64_t num_asked,
+		   struct srd_error *error)
+{
+	int rc;
+
+	if (ids_reserve(s, num_asked))
+		return srd_error_set(error, -ENOMEM,
+				     "out of memory for the ids of %" PRIu64 " requests",
+				     num_asked);
+	s->ids.count = 0;
+	rc = ops_call(s, op, error);
+	if (!rc && s->ids.count > s->ids.capacity)
+		rc = srd_error_set(error, -EPROTO,
+				   "the queue pair returned %u ids where there is room for %u",
+				   s->ids.count, s->ids.capacity);
+	return rc;
 }
 
 /* Post or answer the head of the line; false where it must wait, and all behind it. */
@@ -419,11 +432,10 @@ static int credit_progress(struct srd_scheduler *scheduler, struct srd_error *er
 
 	if (!error)
 		error = &local;
-	error->code = 0;
 	if (s->broken)
-		return srd_error_set(error, s->broken,
-				     "the scheduler ended after a poll failed: %s",
-				     strerror(-s->broken));
+		return ended(s, error);
+	error->code = 0;
+	error->message[0] = 0;
 	reaped = completions_reap(s, error);
 	if (reaped == -ENOMEM)
 		return reaped;
@@ -457,8 +469,8 @@ static int credit_result(struct srd_scheduler *scheduler, struct srd_op_result *
 	out->error.message[0] = 0;
 	if (entry->error)
 		out->error = *entry->error;
-	else if (entry->result == -EIO)
-		srd_error_set(&out->error, -EIO, "request %" PRIu64 " failed with %s (%s)",
+	else if (entry->status != SRD_WC_SUCCESS)
+		srd_error_set(&out->error, entry->result, "request %" PRIu64 " failed with %s (%s)",
 			      entry->wr_id, srd_wc_status_str(entry->status),
 			      srd_efa_status_str(entry->vendor_err));
 	else if (entry->result)

@@ -133,11 +133,14 @@ struct srd_op {
 	uint64_t cookie; /* the caller's, comes back in the result */
 };
 
-/* The one result of an op. */
+/*
+ * The one result of an op. Where a request failed, result is -EIO and wr_id, status and
+ * vendor_err are those of the request that is the cause; else status is SUCCESS.
+ */
 struct srd_op_result {
 	uint64_t cookie;
-	int result;     /* 0; -EIO: a request failed, see status; other negative errno: see error */
-	uint64_t wr_id; /* of the request that is the cause; only where result is -EIO */
+	int result; /* 0, or a negative errno with its sentence in error */
+	uint64_t wr_id;
 	enum srd_wc_status status;
 	uint32_t vendor_err;
 	uint32_t num_wr; /* requests that were posted for it */
