@@ -279,6 +279,9 @@ int __wrap_efadv_query_device(struct ibv_context *context, struct efadv_device_a
 	attr->max_sq_sge = 2;
 	attr->max_rq_sge = 3;
 	attr->inline_buf_size = 32;
+#if HAVE_INLINE_BUF_SIZE_EX
+	attr->inline_buf_size_ex = fake.inline_ex;
+#endif
 	attr->device_caps = of(context)->caps;
 	attr->max_rdma_size = of(context)->max_rdma_size;
 	return 0;

@@ -44,9 +44,10 @@ struct fake {
 	/* what happened */
 	int calls; /* fallible ones */
 	const char *failed;
-	int live;          /* objects that exist, contexts and device lists among them */
-	uint32_t cqs;      /* completion queues made so far */
-	uint16_t qp_flags; /* of the last queue pair, where the headers have them */
+	int live;           /* objects that exist, contexts and device lists among them */
+	uint32_t cqs;       /* completion queues made so far */
+	uint16_t inline_ex; /* inline_buf_size_ex, where the headers have it */
+	uint16_t qp_flags;  /* of the last queue pair, where the headers have them */
 	int polled;
 	bool locked; /* a session holds the lock of its send queue */
 	char log[32768];

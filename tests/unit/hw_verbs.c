@@ -93,6 +93,18 @@ static void device_attributes(void **state)
 					"ibv_query_gid port=1 index=1\n");
 }
 
+/* 0: a library that is older than the headers. */
+static void extended_inline_size(void **state)
+{
+	struct srd_efa_device_attr efa;
+
+	assert_int_equal(verbs->efa_query_device(verbs, context, &efa), 0);
+	assert_int_equal(efa.inline_buf_size_ex, 32);
+	fake.inline_ex = 80;
+	assert_int_equal(verbs->efa_query_device(verbs, context, &efa), 0);
+	assert_int_equal(efa.inline_buf_size_ex, HAVE_INLINE_BUF_SIZE_EX ? 80 : 32);
+}
+
 /* Handles count each kind from 1; a context is busy as long as it has children. */
 static void handles_and_busy_contexts(void **state)
 {
@@ -514,6 +526,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(device_attributes),
+		CASE(extended_inline_size),
 		CASE(handles_and_busy_contexts),
 		CASE(a_queue_larger_than_an_int_is_refused),
 		CASE(memory_region),
