@@ -46,8 +46,11 @@ static int parse(const char *const *names, const uint32_t *values, int n, const 
 
 ]]
 
+local infos = {}
+
 local function names(e)
 	local fn = "srd_" .. e.name
+	infos[#infos + 1] = ("&%s_info"):format(fn)
 	h:put("/* The name of one value, such as \"%s%s\"; \"%s?\" where there is none. */\n",
 		e.prefix, e.values[1][1], e.prefix)
 	h:put("const char *%s_str(uint32_t value);\n", fn)
@@ -95,6 +98,10 @@ for _, s in ipairs(statuses) do
 end
 h:put("};\n")
 names(as_enum)
+h:put("/* All of them. */\n#define SRD_NUM_ENUMS %d\n", #infos)
+h:put("extern const struct srd_enum_info *const srd_enum_infos[SRD_NUM_ENUMS];\n\n")
+c:put("const struct srd_enum_info *const srd_enum_infos[SRD_NUM_ENUMS] = {\n\t%s,\n};\n\n",
+	table.concat(infos, ",\n\t"))
 h:put [[
 /* What libefa makes of an EFA status: GENERAL_ERR for one that it does not know. */
 enum srd_wc_status srd_efa_status_to_wc(uint32_t status);
