@@ -34,6 +34,7 @@ h:put "\tSRD_NUM_EVENT_TYPES,\n};\n\n"
 c:put(lib.banner)
 c:put "#include <string.h>\n\n#include <srdlab/event.h>\n#include <srdlab/verbs.h>\n\n"
 
+local largest = 0 -- bytes
 for i, e in ipairs(events) do
 	if e.doc ~= "" then
 		h:put("/* %s */\n", e.doc)
@@ -59,6 +60,7 @@ for i, e in ipairs(events) do
 	align(8)
 	h:put "};\n\n"
 	e.size = at
+	largest = math.max(largest, at)
 	c:put("_Static_assert(sizeof(struct srd_ev_%s) == %d, \"%s\");\n", e.name, at, e.name)
 	if #e.fields > 0 then
 		c:put("static const struct srd_event_field fields_%d[] = {\n", i)
@@ -69,6 +71,7 @@ for i, e in ipairs(events) do
 	end
 end
 
+h:put("/* Bytes of the largest event. */\n#define SRD_EVENT_MAX_SIZE %d\n\n", largest)
 h:put [[
 enum srd_field_format {
 	SRD_FIELD_DEC,

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Between the machinery and the families. A family is a table of checks by event type; a
+ * check sees the book as it was before the event, and calls srd_judge_fail where a rule is
+ * broken. A family of which no rule is selected is never called.
+ */
+#ifndef SRD_JUDGE_H
+#define SRD_JUDGE_H
+
+#include "book.h"
+#include "rules/rule_ids.h"
+#include "rules.h"
+
+typedef void srd_check_fn(struct srd_rules *rules, const struct srd_event *event);
+
+struct srd_family {
+	const char *name;
+	srd_check_fn *check[SRD_NUM_EVENT_TYPES];
+	/* One request of a session that the library accepted; book->mr and so on are its own. */
+	void (*request)(struct srd_rules *rules, const struct srd_ev_wr_post *post);
+	/* The run is over. */
+	void (*finish)(struct srd_rules *rules);
+};
+
+extern const struct srd_family srd_chunk_family;
+extern const struct srd_family srd_session_family;
+extern const struct srd_family srd_id_family;
+extern const struct srd_family srd_credit_family;
+extern const struct srd_family srd_completion_family;
+extern const struct srd_family srd_state_family;
+extern const struct srd_family srd_memory_family;
+extern const struct srd_family srd_address_family;
+extern const struct srd_family srd_lifetime_family;
+
+#define SRD_NUM_FAMILIES 9
+
+struct srd_rules {
+	struct srd_book book;
+	const struct srd_event *event; /* being judged; NULL: finishing */
+	uint64_t num_events;
+	uint64_t now;
+	bool finished;
+
+	/* the families that have a rule selected, by event type; NULL-terminated */
+	srd_check_fn *check[SRD_NUM_EVENT_TYPES][SRD_NUM_FAMILIES + 1];
+	const struct srd_family *families[SRD_NUM_FAMILIES + 1];
+	bool selected[SRD_NUM_RULES];
+
+	const char *script;
+	struct srd_suppression *suppressions;
+	int num_suppressions;
+	struct srd_violation violations[SRD_MAX_VIOLATIONS];
+	int num_violations;
+	uint64_t left_out;
+};
+
+/* What a violation is about. What is 0 is taken from the event being judged. */
+struct srd_where {
+	const struct srd_book_qp *qp;
+	const struct srd_thing *thing; /* where it is about another object */
+	uint32_t op;
+	uint32_t line;
+};
+
+void srd_judge_fail(struct srd_rules *rules, enum srd_rule rule, struct srd_where where,
+		    const char *evidence, ...) __attribute__((format(printf, 4, 5)));
+
+/* Of the queue pair and op of the event being judged. */
+#define FAIL(rules, rule, ...) \
+	srd_judge_fail(rules, SRD_R_##rule, (struct srd_where){.qp = (rules)->book.qp}, __VA_ARGS__)
+
+/* SELECT into SELECTED; -EINVAL with a message that lists what there is. */
+int srd_select_parse(const char *select, bool selected[SRD_NUM_RULES], struct srd_error *error);
+/* The file at PATH. */
+int srd_suppressions_load(const char *path, struct srd_suppression **list, int *count,
+			  struct srd_error *error);
+void srd_suppressions_free(struct srd_suppression *list, int count);
+/* Whether one of RULES's suppressions takes VIOLATION; counts its use. */
+bool srd_suppressions_match(struct srd_rules *rules, const struct srd_violation *violation);
+
+#endif

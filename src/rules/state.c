@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* The queue pair's life from RESET to RTS and out of it. */
+#include <inttypes.h>
+
+#include <srdlab/transitions.h>
+
+#include "judge.h"
+
+#define PSN_LIMIT (1u << 24)
+
+/* RTS first: the book keeps the newest step in front. */
+static const struct {
+	uint32_t mask, to;
+} path[3] = {
+	{SRD_QP_STATE | SRD_QP_SQ_PSN, SRD_QPS_RTS},
+	{SRD_QP_STATE, SRD_QPS_RTR},
+	{SRD_QP_STATE | SRD_QP_PKEY_INDEX | SRD_QP_PORT | SRD_QP_QKEY, SRD_QPS_INIT},
+};
+
+static void connect_end(struct srd_rules *rules, const struct srd_event *event)
+{
+	const struct srd_ev_connect *ev = (const void *)event;
+	const struct srd_book_qp *qp = rules->book.qp;
+
+	if (!qp || !qp->open || ev->result)
+		return;
+	for (uint32_t i = 0; i < 3; i++) {
+		if (i < qp->num_steps && qp->steps[i].mask == path[i].mask &&
+		    qp->steps[i].to == path[i].to)
+			continue;
+		FAIL(rules, STATE_PATH,
+		     "step %u of connect: due is %s with mask 0x%x, came %s with 0x%x", 3 - i,
+		     srd_qp_state_str(path[i].to), path[i].mask,
+		     i < qp->num_steps ? srd_qp_state_str(qp->steps[i].to) : "nothing",
+		     i < qp->num_steps ? qp->steps[i].mask : 0);
+		return;
+	}
+}
+
+static void session_complete(struct srd_rules *rules, const struct srd_event *event)
+{
+	const struct srd_ev_session_complete *ev = (const void *)event;
+	const struct srd_book_qp *qp = rules->book.qp;
+
+	if (qp && !ev->result && ev->num_wr && qp->state != SRD_QPS_RTS && qp->state != SRD_QPS_SQD)
+		FAIL(rules, STATE_POST, "%u requests are accepted in %s", ev->num_wr,
+		     srd_qp_state_str(qp->state));
+}
+
+static void wr_post(struct srd_rules *rules, const struct srd_event *event)
+{
+	const struct srd_book_qp *qp = rules->book.qp;
+
+	if (rules->book.op && qp && qp->open && !qp->connected)
+		FAIL(rules, STATE_CONNECTED,
+		     "op %u is posted on a queue pair that is not connected", event->op);
+}
+
+/* What the driver checks, as far as the event shows it. */
+static bool allowed(const struct srd_ev_qp_modify *ev)
+{
+	const struct srd_transition *t;
+	uint32_t rest = ev->mask & ~(uint32_t)SRD_QP_STATE;
+
+	if (ev->mask & ~SRD_MODIFY_SUPPORTED_MASK || ev->from > SRD_QPS_ERR || ev->to > SRD_QPS_ERR)
+		return false;
+	if ((ev->mask & SRD_QP_PORT && ev->port_num != 1) ||
+	    (ev->mask & SRD_QP_PKEY_INDEX && ev->pkey_index != 0))
+		return false;
+	/* With CUR_STATE the driver believes the caller, whose claim is not in the event. */
+	if (ev->mask & SRD_QP_CUR_STATE)
+		return true;
+	t = &srd_transitions[ev->from][ev->to];
+	return t->valid && (rest & t->required) == t->required &&
+	       !(rest & ~(t->required | t->optional));
+}
+
+static void qp_modify(struct srd_rules *rules, const struct srd_event *event)
+{
+	const struct srd_ev_qp_modify *ev = (const void *)event;
+
+	if (!ev->result && !allowed(ev))
+		FAIL(rules, STATE_TABLE,
+		     "%s to %s with mask 0x%x, port %u, pkey index %u succeeded",
+		     srd_qp_state_str(ev->from), srd_qp_state_str(ev->to), ev->mask, ev->port_num,
+		     ev->pkey_index);
+	if (rules->book.qp && rules->book.qp->open && ev->mask & SRD_QP_SQ_PSN &&
+	    ev->sq_psn >= PSN_LIMIT)
+		FAIL(rules, STATE_PSN, "sq_psn is 0x%x", ev->sq_psn);
+}
+
+static void qp_query(struct srd_rules *rules, const struct srd_event *event)
+{
+	const struct srd_ev_qp_query *ev = (const void *)event;
+	const struct srd_book_qp *qp = rules->book.qp;
+
+	if (qp && !ev->result && ev->mask & SRD_QP_STATE && ev->state != (uint32_t)qp->state &&
+	    !qp->moved)
+		FAIL(rules, STATE_SILENT, "set was %s, the query answers %s",
+		     srd_qp_state_str(qp->state), srd_qp_state_str(ev->state));
+}
+
+const struct srd_family srd_state_family = {
+	.name = "state",
+	.check =
+		{
+			[SRD_EV_CONNECT] = connect_end,
+			[SRD_EV_SESSION_COMPLETE] = session_complete,
+			[SRD_EV_WR_POST] = wr_post,
+			[SRD_EV_QP_MODIFY] = qp_modify,
+			[SRD_EV_QP_QUERY] = qp_query,
+		},
+};
