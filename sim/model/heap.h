@@ -41,6 +41,12 @@ static inline uint64_t srd_heap_next_time(const struct srd_heap *heap)
 	return heap->count ? heap->at[0].time : UINT64_MAX;
 }
 
+/* The payload of the first event, which must be there. */
+static inline uint32_t srd_heap_next_payload(const struct srd_heap *heap)
+{
+	return (uint32_t)heap->at[0].order;
+}
+
 /* Take the first event; false where there is none. */
 bool srd_heap_pop(struct srd_heap *heap, uint64_t *time, uint32_t *payload);
 

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* The virtual clock, and the laboratory's commands in terms of wr ids. */
+#include <errno.h>
+
+#include "door.h"
+
+static uint64_t now(struct srd_verbs *verbs)
+{
+	return srd_model_now(&door_of(verbs)->model);
+}
+
+/* What was written by a call since the last wait, a flush say, has arrived too. */
+static int wait_for_arrival(struct srd_verbs *verbs, uint64_t deadline)
+{
+	struct srd_door *door = door_of(verbs);
+	struct srd_model *model = &door->model;
+	uint64_t next, arrivals;
+
+	while ((arrivals = srd_model_arrivals(model)) == door->seen) {
+		next = srd_model_next(model);
+		if (next == UINT64_MAX && deadline == UINT64_MAX)
+			return EDEADLK;
+		if (next > deadline) {
+			if (deadline > srd_model_now(model))
+				srd_model_set_now(model, deadline);
+			return ETIMEDOUT;
+		}
+		srd_model_step(model);
+	}
+	door->seen = arrivals;
+	return 0;
+}
+
+/* The oldest request with this wr id that the device has. */
+static struct srd_request *by_wr_id(struct srd_door *door, struct door_qp *qp, uint64_t wr_id)
+{
+	struct srd_request *r = NULL;
+
+	while ((r = srd_model_request_next(&door->model, qp->model, r)))
+		if (door_wq_wr_id(&qp->sq, r->id) == wr_id)
+			break;
+	return r;
+}
+
+static struct srd_request *by_ordinal(struct srd_door *door, struct door_qp *qp, uint64_t ordinal)
+{
+	struct srd_request *r = NULL;
+
+	while ((r = srd_model_request_next(&door->model, qp->model, r)))
+		if (r->ordinal == ordinal)
+			break;
+	return r;
+}
+
+/* Whether the open session has built a request with this wr id. */
+static bool in_session(struct srd_door *door, struct door_qp *qp, uint64_t wr_id)
+{
+	struct srd_request *r = qp->first;
+
+	if (!qp->open || !r)
+		return false;
+	while (door_wq_wr_id(&qp->sq, r->id) != wr_id && r != qp->current)
+		r = srd_model_request_chained(&door->model, r);
+	return door_wq_wr_id(&qp->sq, r->id) == wr_id;
+}
+
+static bool entry_waits(struct srd_door *door, struct door_qp *qp, const struct srd_lab *command)
+{
+	const struct srd_cqe *cqe;
+
+	for (uint32_t i = 0; (cqe = srd_model_qp_peek(&door->model, qp->model, i)); i++) {
+		if (cqe->qpn != qp->qp.qp_num || cqe->flags & SRD_CQE_RECEIVE)
+			continue;
+		if (command->flags & SRD_LAB_BY_ORDINAL
+			    ? cqe->ordinal == (uint32_t)command->ordinal
+			    : door_wq_wr_id(&qp->sq, cqe->id) == command->wr_id)
+			return true;
+	}
+	return false;
+}
+
+static int locate(struct srd_door *door, struct door_qp *qp, struct srd_lab *command)
+{
+	bool ordinal = command->flags & SRD_LAB_BY_ORDINAL;
+	struct srd_request *r = ordinal ? by_ordinal(door, qp, command->ordinal)
+					: by_wr_id(door, qp, command->wr_id);
+
+	command->place = SRD_PLACE_UNKNOWN;
+	if (r)
+		command->place = srd_model_request_place(&door->model, r);
+	else if (entry_waits(door, qp, command))
+		command->place = SRD_PLACE_COMPLETED;
+	else if (!ordinal && in_session(door, qp, command->wr_id))
+		command->place = SRD_PLACE_SESSION;
+	return command->place == SRD_PLACE_UNKNOWN ? ENOENT : 0;
+}
+
+static int request_command(struct srd_door *door, struct srd_lab *command)
+{
+	struct door_qp *qp = door_qp(command->qp);
+	struct srd_request *r = NULL;
+
+	if (!qp)
+		return EINVAL;
+	if (command->kind == SRD_LAB_LOCATE)
+		return locate(door, qp, command);
+	if (!(command->flags & SRD_LAB_BY_ORDINAL))
+		r = by_wr_id(door, qp, command->wr_id);
+	return srd_model_request_fault(&door->model, qp->model, r, command);
+}
+
+static int lab(struct srd_verbs *verbs, struct srd_lab *command)
+{
+	struct srd_door *door = door_of(verbs);
+
+	switch (command->kind) {
+	case SRD_LAB_HOLD:
+	case SRD_LAB_RELEASE:
+	case SRD_LAB_FAIL:
+	case SRD_LAB_DROP:
+	case SRD_LAB_DUPLICATE:
+	case SRD_LAB_DELAY:
+	case SRD_LAB_LOCATE:
+		return request_command(door, command);
+	case SRD_LAB_QP_ERR:
+	case SRD_LAB_STALE_CQE:
+	case SRD_LAB_COMPLETE_ALL:
+		if (!command->qp)
+			return EINVAL;
+		return srd_model_qp_fault(&door->model, door_qp(command->qp)->model, command->kind);
+	case SRD_LAB_KILL:
+	case SRD_LAB_RESTART:
+		return srd_model_host_fault(&door->model, command->host, command->kind);
+	case SRD_LAB_SET:
+		if (!command->name)
+			return EINVAL;
+		return srd_model_set(&door->model, command->name, command->value);
+	case SRD_LAB_COUNTER:
+		if (!command->name)
+			return EINVAL;
+		return srd_model_counter(&door->model, command->host, command->name,
+					 &command->value);
+	case SRD_LAB_AUDIT:
+		return srd_model_audit(&door->model, command->text, sizeof(command->text));
+	}
+	return EOPNOTSUPP;
+}
+
+void door_lab_ops(struct srd_verbs *verbs)
+{
+	verbs->now = now;
+	verbs->wait = wait_for_arrival;
+	verbs->lab = lab;
+}

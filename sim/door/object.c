@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* Protection domains, memory regions, completion queues and address handles. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "door.h"
+
+static struct srd_pd *alloc_pd(struct srd_verbs *verbs, struct srd_context *context)
+{
+	struct srd_door *door = door_of(verbs);
+	struct door_pd *pd = calloc(1, sizeof(*pd));
+	int err = ENOMEM;
+
+	if (!pd)
+		goto fail;
+	err = srd_model_pd_alloc(&door->model, context->host, &pd->model);
+	if (err)
+		goto free_pd;
+	pd->pd.context = context;
+	pd->pd.handle = door_handle(door, DOOR_PD);
+	door_context(context)->users++;
+	LIST_INSERT_HEAD(&door->pds, pd, link);
+	return &pd->pd;
+
+free_pd:
+	free(pd);
+fail:
+	errno = err;
+	return NULL;
+}
+
+static int dealloc_pd(struct srd_verbs *verbs, struct srd_pd *public)
+{
+	struct door_pd *pd = door_pd(public);
+	int err = srd_model_pd_dealloc(&door_of(verbs)->model, pd->model);
+
+	if (err)
+		return err;
+	door_context(public->context)->users--;
+	LIST_REMOVE(pd, link);
+	free(pd);
+	return 0;
+}
+
+static struct srd_mr *reg_mr(struct srd_verbs *verbs, struct srd_pd *pd, uint64_t addr,
+			     uint64_t length, uint32_t access)
+{
+	struct srd_door *door = door_of(verbs);
+	struct srd_mr_init init = {
+		.pd = door_pd(pd)->model,
+		.access = access,
+		.tag = door->handles[DOOR_MR] + 1,
+		.addr = addr,
+		.length = length,
+	};
+	struct door_mr *mr = calloc(1, sizeof(*mr));
+	int err = ENOMEM;
+	uint32_t key;
+
+	if (!mr)
+		goto fail;
+	err = srd_model_mr_reg(&door->model, &init, &mr->model, &key);
+	if (err)
+		goto free_mr;
+	mr->mr = (struct srd_mr){
+		.context = pd->context,
+		.pd = pd,
+		.handle = door_handle(door, DOOR_MR),
+		.addr = addr,
+		.length = length,
+		.lkey = key,
+		.rkey = key,
+	};
+	LIST_INSERT_HEAD(&door->mrs, mr, link);
+	return &mr->mr;
+
+free_mr:
+	free(mr);
+fail:
+	errno = err;
+	return NULL;
+}
+
+static int dereg_mr(struct srd_verbs *verbs, struct srd_mr *public)
+{
+	struct door_mr *mr = (struct door_mr *)public;
+
+	srd_model_mr_dereg(&door_of(verbs)->model, mr->model);
+	LIST_REMOVE(mr, link);
+	free(mr);
+	return 0;
+}
+
+static struct srd_cq *create_cq(struct srd_verbs *verbs, struct srd_context *context, uint32_t cqe)
+{
+	struct srd_door *door = door_of(verbs);
+	struct door_cq *cq = calloc(1, sizeof(*cq));
+	int err = ENOMEM;
+
+	if (!cq)
+		goto fail;
+	err = EINVAL;
+	if (!cqe || cqe > INT32_MAX)
+		goto free_cq;
+	cq->cq.cqe = (uint32_t)round_up_power(cqe);
+	err = srd_model_cq_create(&door->model, context->host, cq->cq.cqe,
+				  door->handles[DOOR_CQ] + 1, &cq->model);
+	if (err)
+		goto free_cq;
+	cq->cq.context = context;
+	cq->cq.handle = door_handle(door, DOOR_CQ);
+	door_context(context)->users++;
+	LIST_INSERT_HEAD(&door->cqs, cq, link);
+	return &cq->cq;
+
+free_cq:
+	free(cq);
+fail:
+	errno = err;
+	return NULL;
+}
+
+static int destroy_cq(struct srd_verbs *verbs, struct srd_cq *public)
+{
+	struct door_cq *cq = door_cq(public);
+	int err = srd_model_cq_destroy(&door_of(verbs)->model, cq->model);
+
+	if (err)
+		return err;
+	door_context(public->context)->users--;
+	LIST_REMOVE(cq, link);
+	free(cq);
+	return 0;
+}
+
+static struct srd_ah *create_ah(struct srd_verbs *verbs, struct srd_pd *pd,
+				const struct srd_ah_attr *attr)
+{
+	struct srd_door *door = door_of(verbs);
+	struct door_ah *ah = calloc(1, sizeof(*ah));
+	int err = ENOMEM;
+
+	if (!ah)
+		goto fail;
+	err = srd_model_ah_create(&door->model, door_pd(pd)->model, attr, &ah->number);
+	if (err)
+		goto free_ah;
+	ah->ah.context = pd->context;
+	ah->ah.pd = pd;
+	ah->ah.handle = door_handle(door, DOOR_AH);
+	LIST_INSERT_HEAD(&door->ahs, ah, link);
+	return &ah->ah;
+
+free_ah:
+	free(ah);
+fail:
+	errno = err;
+	return NULL;
+}
+
+/* The kernel reports success whatever the device answers. */
+static int destroy_ah(struct srd_verbs *verbs, struct srd_ah *public)
+{
+	struct door_ah *ah = (struct door_ah *)public;
+
+	srd_model_ah_destroy(&door_of(verbs)->model, ah->number);
+	LIST_REMOVE(ah, link);
+	free(ah);
+	return 0;
+}
+
+void door_object_ops(struct srd_verbs *verbs)
+{
+	verbs->alloc_pd = alloc_pd;
+	verbs->dealloc_pd = dealloc_pd;
+	verbs->reg_mr = reg_mr;
+	verbs->dereg_mr = dereg_mr;
+	verbs->create_cq = create_cq;
+	verbs->destroy_cq = destroy_cq;
+	verbs->create_ah = create_ah;
+	verbs->destroy_ah = destroy_ah;
+}

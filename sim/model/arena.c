@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "state.h"
+
+/* What the model as a whole can hold; address space only, until it is used. */
+#define MAX_REQUESTS  (1u << 20)
+#define MAX_FAULTS    (1u << 16)
+#define MAX_AHS       65534u /* an address handle's number has 16 bits */
+#define MAX_OBJECTS   (1u << 17)
+#define BLOCKS_SIZE   (8ull << 30)
+#define KEEP_SIZE     (64ull << 20)
+#define KEY_BITS      24 /* of which the lower name a region and the rest its generation */
+#define MIN_KEY_SHIFT 20
+
+static const size_t entry_size[SRD_NUM_POOLS] = {
+	[SRD_POOL_PD] = sizeof(struct srd_model_pd),
+	[SRD_POOL_MR] = sizeof(struct srd_model_mr),
+	[SRD_POOL_AH] = sizeof(struct srd_model_ah),
+	[SRD_POOL_CQ] = sizeof(struct srd_model_cq),
+	[SRD_POOL_QP] = sizeof(struct srd_model_qp),
+	[SRD_POOL_REQUEST] = sizeof(struct srd_request),
+	[SRD_POOL_FAULT] = sizeof(struct srd_planned_fault),
+};
+
+/*
+ * The arena of the model closed last, for the next one to take: mapping and touching fresh
+ * pages costs more than a short scenario does.
+ */
+static _Atomic(struct srd_model_state *) kept;
+
+static uint64_t layout_add(struct srd_layout *layout, uint64_t size)
+{
+	uint64_t at = layout->size;
+
+	layout->size += (size + 4095) & ~4095ull;
+	return at;
+}
+
+static uint32_t min_u32(uint64_t a, uint32_t b)
+{
+	return a < b ? (uint32_t)a : b;
+}
+
+static void layout_make(struct srd_layout *l, const struct srd_profile *p)
+{
+	memset(l, 0, sizeof(*l));
+	l->capacity[SRD_POOL_PD] = min_u32((uint64_t)p->max_pd * SRD_MODEL_MAX_HOSTS, MAX_OBJECTS);
+	l->key_shift = MIN_KEY_SHIFT;
+	while (1u << l->key_shift <= p->max_mr && l->key_shift < KEY_BITS)
+		l->key_shift++;
+	l->capacity[SRD_POOL_MR] = (1u << l->key_shift) - 1;
+	l->capacity[SRD_POOL_AH] = MAX_AHS;
+	l->capacity[SRD_POOL_CQ] = min_u32((uint64_t)p->max_cq * SRD_MODEL_MAX_HOSTS, MAX_OBJECTS);
+	l->capacity[SRD_POOL_QP] = min_u32((uint64_t)p->max_qp * SRD_MODEL_MAX_HOSTS, MAX_OBJECTS);
+	l->capacity[SRD_POOL_REQUEST] = MAX_REQUESTS;
+	l->capacity[SRD_POOL_FAULT] = MAX_FAULTS;
+	l->qpn_slots = p->max_qp;
+	l->blocks_size = BLOCKS_SIZE;
+	l->heap_capacity = 2 * MAX_REQUESTS;
+
+	layout_add(l, sizeof(struct srd_model_state));
+	l->device = layout_add(l, SRD_MODEL_MAX_HOSTS * sizeof(struct srd_model_device));
+	for (int i = 0; i < SRD_NUM_POOLS; i++)
+		l->pool[i] = layout_add(l, ((uint64_t)l->capacity[i] + 1) * entry_size[i]);
+	l->inline_data = layout_add(l, ((uint64_t)MAX_REQUESTS + 1) * SRD_INLINE_STRIDE);
+	l->qpn = layout_add(l, (uint64_t)l->qpn_slots * SRD_MODEL_MAX_HOSTS *
+				       sizeof(struct srd_qpn_slot));
+	l->heap = layout_add(l, srd_heap_size(l->heap_capacity));
+	l->blocks = layout_add(l, l->blocks_size);
+}
+
+static struct srd_model_state *arena_map(const struct srd_layout *layout)
+{
+	struct srd_model_state *state = atomic_exchange(&kept, NULL);
+	void *at;
+
+	if (state && !memcmp(&state->layout, layout, sizeof(*layout)))
+		return state;
+	if (state)
+		munmap(state, state->layout.size);
+	at = mmap(NULL, layout->size, PROT_READ | PROT_WRITE,
+		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return at == MAP_FAILED ? NULL : at;
+}
+
+static void model_attach(struct srd_model *m, struct srd_model_state *state)
+{
+	const struct srd_layout *l = &state->layout;
+	uint8_t *base = (uint8_t *)state;
+
+	m->state = state;
+	m->size = l->size;
+	m->device = (void *)(base + l->device);
+	m->pd = (void *)(base + l->pool[SRD_POOL_PD]);
+	m->mr = (void *)(base + l->pool[SRD_POOL_MR]);
+	m->ah = (void *)(base + l->pool[SRD_POOL_AH]);
+	m->cq = (void *)(base + l->pool[SRD_POOL_CQ]);
+	m->qp = (void *)(base + l->pool[SRD_POOL_QP]);
+	m->request = (void *)(base + l->pool[SRD_POOL_REQUEST]);
+	m->fault = (void *)(base + l->pool[SRD_POOL_FAULT]);
+	m->inline_data = base + l->inline_data;
+	m->qpn = (void *)(base + l->qpn);
+	m->heap = (void *)(base + l->heap);
+	m->blocks = base + l->blocks;
+}
+
+int srd_model_open(struct srd_model *m, const struct srd_profile *profile, uint64_t seed)
+{
+	struct srd_model_state *state;
+	struct srd_layout layout;
+
+	memset(m, 0, sizeof(*m));
+	layout_make(&layout, profile);
+	state = arena_map(&layout);
+	if (!state)
+		return ENOMEM;
+
+	memset(state, 0, sizeof(*state));
+	state->layout = layout;
+	state->profile = *profile;
+	for (int i = 0; i < SRD_NUM_POOLS; i++)
+		state->pool[i].capacity = layout.capacity[i];
+	state->blocks.capacity = layout.blocks_size;
+	state->key_shift = layout.key_shift;
+	srd_rng_seed(&state->jitter, seed, 1);
+	srd_rng_seed(&state->order, seed, 2);
+	srd_rng_seed(&state->loss, seed, 3);
+	srd_rng_seed(&state->partial, seed, 4);
+	model_attach(m, state);
+	srd_heap_init(m->heap, layout.heap_capacity);
+	srd_fabric_tune(m);
+	return 0;
+}
+
+/* Bytes of the arena that this model has written to, near enough. */
+static uint64_t arena_used(const struct srd_model_state *state)
+{
+	uint64_t used = state->blocks.high;
+
+	for (int i = 0; i < SRD_NUM_POOLS; i++)
+		used += state->pool[i].high * entry_size[i];
+	return used;
+}
+
+void srd_model_close(struct srd_model *m)
+{
+	struct srd_model_state *old = m->state;
+
+	if (!old)
+		return;
+	if (arena_used(old) <= KEEP_SIZE)
+		old = atomic_exchange(&kept, old);
+	if (old)
+		munmap(old, old->layout.size);
+	memset(m, 0, sizeof(*m));
+}
+
+const struct srd_profile *srd_model_profile(const struct srd_model *m)
+{
+	return srd_profile_of(m);
+}
+
+static void *pool_entry(const struct srd_model *m, enum srd_pool_kind kind, uint32_t index)
+{
+	return (uint8_t *)m->state + m->state->layout.pool[kind] + index * entry_size[kind];
+}
+
+uint32_t srd_pool_get(struct srd_model *m, enum srd_pool_kind kind)
+{
+	struct srd_pool *pool = &m->state->pool[kind];
+	uint32_t index = pool->free;
+
+	if (index) {
+		pool->free = *(uint32_t *)pool_entry(m, kind, index);
+	} else {
+		if (pool->high == pool->capacity)
+			return 0;
+		index = ++pool->high;
+		memset(pool_entry(m, kind, index), 0, entry_size[kind]);
+	}
+	pool->used++;
+	return index;
+}
+
+void srd_pool_put(struct srd_model *m, enum srd_pool_kind kind, uint32_t index)
+{
+	struct srd_pool *pool = &m->state->pool[kind];
+	uint32_t *entry = pool_entry(m, kind, index);
+
+	*entry = pool->free;
+	pool->free = index;
+	pool->used--;
+}
+
+static int block_shift(uint64_t size)
+{
+	int shift = SRD_BLOCK_MIN_SHIFT;
+
+	while (1ull << shift < size)
+		shift++;
+	return shift;
+}
+
+uint64_t srd_block_get(struct srd_model *m, uint64_t size)
+{
+	struct srd_blocks *blocks = &m->state->blocks;
+	int shift = block_shift(size);
+	uint64_t block = blocks->free[shift];
+
+	if (block) {
+		memcpy(&blocks->free[shift], srd_block_at(m, block), sizeof(block));
+		return block;
+	}
+	if (1ull << shift > blocks->capacity - blocks->high)
+		return 0;
+	block = blocks->high + 1;
+	blocks->high += 1ull << shift;
+	return block;
+}
+
+void srd_block_put(struct srd_model *m, uint64_t block, uint64_t size)
+{
+	struct srd_blocks *blocks = &m->state->blocks;
+	int shift = block_shift(size);
+
+	memcpy(srd_block_at(m, block), &blocks->free[shift], sizeof(block));
+	blocks->free[shift] = block;
+}

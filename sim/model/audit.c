@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The model against itself: every request is somewhere exactly once, every count is the
+ * number of things that it counts.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "state.h"
+
+__attribute__((format(printf, 3, 4))) static int broken(char *text, size_t size, const char *format,
+							...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, size, format, args);
+	va_end(args);
+	return EUCLEAN;
+}
+
+static int audit_list(const struct srd_model *m, const struct srd_model_qp *qp, uint32_t *total,
+		      char *text, size_t size)
+{
+	uint32_t index, previous = 0;
+
+	for (index = qp->first_request; index; index = m->request[index].next) {
+		const struct srd_request *r = &m->request[index];
+
+		if (r->prev != previous || r->qp != srd_qp_index(m, qp))
+			return broken(text, size, "request %u of queue pair %u is linked wrongly",
+				      index, qp->qpn);
+		if (r->phase == SRD_PHASE_FREE || r->phase == SRD_PHASE_BUILT ||
+		    r->phase == SRD_PHASE_DEAD)
+			return broken(text, size, "request %u of queue pair %u is in phase %u",
+				      index, qp->qpn, r->phase);
+		if (++*total > m->state->pool[SRD_POOL_REQUEST].used)
+			return broken(text, size, "the requests of queue pair %u form a ring",
+				      qp->qpn);
+		previous = index;
+	}
+	if (previous != qp->last_request)
+		return broken(text, size, "the last request of queue pair %u is not the last",
+			      qp->qpn);
+	return 0;
+}
+
+static int audit_device(const struct srd_model *m, uint32_t host, uint32_t *total, char *text,
+			size_t size)
+{
+	const struct srd_model_device *device = &m->device[host];
+	uint32_t index, count = 0;
+	int err;
+
+	for (index = device->first_qp; index; index = m->qp[index].next_qp) {
+		const struct srd_model_qp *qp = &m->qp[index];
+
+		if (++count > device->num_qp)
+			return broken(text, size, "host %u has more than its %u queue pairs", host,
+				      device->num_qp);
+		if (srd_qp_find(m, host, qp->qpn) != qp)
+			return broken(text, size, "queue pair %u of host %u is not found by number",
+				      qp->qpn, host);
+		if (qp->rq_head - qp->rq_tail > qp->rq_mask + 1)
+			return broken(text, size, "queue pair %u has too many receives", qp->qpn);
+		err = audit_list(m, qp, total, text, size);
+		if (err)
+			return err;
+	}
+	if (count != device->num_qp)
+		return broken(text, size, "host %u has %u queue pairs and counts %u", host, count,
+			      device->num_qp);
+	return 0;
+}
+
+int srd_model_audit(const struct srd_model *m, char *text, size_t size)
+{
+	const struct srd_pool *pool = &m->state->pool[SRD_POOL_REQUEST];
+	uint32_t listed = 0, total = 0, other = 0;
+	int err;
+
+	for (uint32_t host = 0; host < m->state->num_hosts; host++) {
+		err = audit_device(m, host, &listed, text, size);
+		if (err)
+			return err;
+	}
+	for (uint32_t i = 1; i <= pool->high; i++) {
+		const struct srd_request *r = &m->request[i];
+
+		total += r->phase != SRD_PHASE_FREE;
+		/* In a session, waiting for its last event, or of a queue pair that is gone. */
+		other += r->phase == SRD_PHASE_BUILT || r->phase == SRD_PHASE_DEAD ||
+			 (r->phase != SRD_PHASE_FREE && m->qp[r->qp].gone);
+	}
+	if (total != pool->used || listed + other != total)
+		return broken(text, size,
+			      "%u requests are in use, %u listed, %u others, %u counted", total,
+			      listed, other, pool->used);
+	return 0;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Completion queues: rings of entries. The device cannot see how far the program has read
+ * unless a doorbell tells it, so that a queue that overruns loses entries without a word to
+ * anybody (facts: no CQ error, no queue-pair error; libfabric PR 11337).
+ */
+#include <errno.h>
+
+#include "state.h"
+
+int srd_model_cq_create(struct srd_model *m, uint32_t host, uint32_t entries, uint32_t tag,
+			uint32_t *out)
+{
+	const struct srd_profile *p = srd_profile_of(m);
+	struct srd_model_device *device = &m->device[host];
+	uint32_t cq;
+
+	if (entries < 1 || entries > p->max_cqe)
+		return EINVAL;
+	if (device->num_cq == p->max_cq)
+		return ENOMEM;
+	cq = srd_pool_get(m, SRD_POOL_CQ);
+	if (!cq)
+		return ENOMEM;
+	m->cq[cq] = (struct srd_model_cq){
+		.host = host, .tag = tag, .entries = entries, .num_rings = p->sub_cqs_per_cq};
+	m->cq[cq].ring =
+		srd_block_get(m, (uint64_t)entries * p->sub_cqs_per_cq * sizeof(struct srd_cqe));
+	if (!m->cq[cq].ring) {
+		srd_pool_put(m, SRD_POOL_CQ, cq);
+		return ENOMEM;
+	}
+	device->num_cq++;
+	*out = cq;
+	return 0;
+}
+
+int srd_model_cq_destroy(struct srd_model *m, uint32_t index)
+{
+	struct srd_model_cq *cq = &m->cq[index];
+
+	if (cq->users)
+		return EBUSY;
+	srd_block_put(m, cq->ring, (uint64_t)cq->entries * cq->num_rings * sizeof(struct srd_cqe));
+	m->device[cq->host].num_cq--;
+	srd_pool_put(m, SRD_POOL_CQ, index);
+	return 0;
+}
+
+static struct srd_cqe *cq_entry(const struct srd_model *m, const struct srd_model_cq *cq,
+				uint32_t ring, uint32_t counter)
+{
+	struct srd_cqe *entries = srd_block_at(m, cq->ring);
+
+	return &entries[(size_t)ring * cq->entries + (counter & (cq->entries - 1))];
+}
+
+const struct srd_cqe *srd_model_cq_take(struct srd_model *m, uint32_t index)
+{
+	struct srd_model_cq *cq = &m->cq[index];
+
+	for (uint32_t i = 0; i < cq->num_rings; i++) {
+		uint32_t ring = cq->next_poll;
+
+		if (++cq->next_poll == cq->num_rings)
+			cq->next_poll = 0;
+		if (cq->sub[ring].head != cq->sub[ring].tail)
+			return cq_entry(m, cq, ring, cq->sub[ring].tail++);
+	}
+	return NULL;
+}
+
+static uint32_t cq_pending(const struct srd_model_cq *cq)
+{
+	uint32_t pending = 0;
+
+	for (uint32_t i = 0; i < cq->num_rings; i++)
+		pending += cq->sub[i].head - cq->sub[i].tail;
+	return pending;
+}
+
+static void cq_event(struct srd_model *m, uint32_t index, const struct srd_cqe *entry,
+		     const struct srd_model_qp *qp, bool lost)
+{
+	struct srd_ev_dev_cqe event = {
+		.ev = srd_device_event(SRD_EV_DEV_CQE, m->cq[index].tag, m->cq[index].host),
+		.ordinal = entry->ordinal,
+		.qp = qp ? qp->tag : 0,
+		.vendor_err = entry->status,
+		.occupancy = cq_pending(&m->cq[index]),
+		.lost = lost,
+	};
+
+	srd_stream_emit(m->stream, &event.ev);
+}
+
+void srd_cq_write(struct srd_model *m, uint32_t index, uint32_t ring, const struct srd_cqe *entry,
+		  const struct srd_model_qp *qp)
+{
+	struct srd_model_cq *cq = &m->cq[index];
+	struct srd_sub_cq *sub = &cq->sub[ring];
+	bool lost = false;
+
+	if (unlikely(sub->head - sub->tail == cq->entries)) {
+		lost = true;
+		m->device[cq->host].counters.cq_overruns++;
+		if (srd_profile_of(m)->cq_overrun == SRD_PROFILE_CQ_OVERRUN_OVERWRITE_OLDEST)
+			sub->tail++;
+	}
+	if (sub->head - sub->tail != cq->entries) {
+		*cq_entry(m, cq, ring, sub->head++) = *entry;
+		m->state->arrivals++;
+	}
+	if (m->stream)
+		cq_event(m, index, entry, qp, lost);
+}
+
+const struct srd_cqe *srd_model_qp_peek(const struct srd_model *m, uint32_t qp, uint32_t i)
+{
+	const struct srd_model_cq *cq = &m->cq[m->qp[qp].send_cq];
+	uint32_t ring = m->qp[qp].send_ring;
+
+	if (i >= cq->sub[ring].head - cq->sub[ring].tail)
+		return NULL;
+	return cq_entry(m, cq, ring, cq->sub[ring].tail + i);
+}

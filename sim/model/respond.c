@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The responder: what becomes of a request that has reached its destination. The order in
+ * which a device checks is a guess; the statuses are those of efa_io_defs.h.
+ */
+#include "state.h"
+
+/* Packets of a failed write that are looked at for partial placement. */
+#define MAX_PARTIAL 64
+
+static bool ready_to_receive(const struct srd_model_qp *qp)
+{
+	return qp->state == SRD_QPS_RTR || qp->state == SRD_QPS_RTS || qp->state == SRD_QPS_SQD ||
+	       qp->state == SRD_QPS_SQE;
+}
+
+static void answer(struct srd_model *m, struct srd_request *r, uint8_t status)
+{
+	r->status = status;
+	srd_fabric_answer(m, r);
+}
+
+static void no_answer(struct srd_model *m, struct srd_request *r)
+{
+	uint64_t time = r->posted + srd_profile_of(m)->unresponsive_timeout;
+
+	srd_request_schedule(m, r, SRD_PHASE_TIMEOUT, time > m->state->now ? time : m->state->now);
+}
+
+static void place_event(struct srd_model *m, const struct srd_model_mr *mr, uint64_t addr,
+			uint64_t length)
+{
+	struct srd_ev_dev_place event = {
+		.ev = srd_device_event(SRD_EV_DEV_PLACE, mr->tag, mr->host),
+		.addr = addr,
+		.length = length,
+	};
+
+	srd_stream_emit(m->stream, &event.ev);
+}
+
+/* A range of memory of one host through a list of scatter entries. */
+struct cursor {
+	uint32_t host;
+	const struct srd_sge *sge;
+	uint32_t count;
+	uint64_t done; /* bytes of the first entry */
+};
+
+static uint64_t cursor_left(const struct cursor *at)
+{
+	return at->count ? at->sge->length - at->done : 0;
+}
+
+static void cursor_advance(struct cursor *at, uint64_t length)
+{
+	at->done += length;
+	while (at->count && at->done == at->sge->length) {
+		at->sge++;
+		at->count--;
+		at->done = 0;
+	}
+}
+
+static enum srd_memory_side copy_lists(struct srd_model *m, struct cursor *to, struct cursor *from)
+{
+	enum srd_memory_side side = SRD_MEMORY_OK;
+
+	cursor_advance(to, 0);
+	cursor_advance(from, 0);
+	while (side == SRD_MEMORY_OK && cursor_left(to) && cursor_left(from)) {
+		uint64_t length =
+			cursor_left(to) < cursor_left(from) ? cursor_left(to) : cursor_left(from);
+
+		side = m->memory.copy(m->memory.context, to->host, to->sge->addr + to->done,
+				      from->host, from->sge->addr + from->done, length);
+		cursor_advance(to, length);
+		cursor_advance(from, length);
+	}
+	return side;
+}
+
+static enum srd_memory_side store_list(struct srd_model *m, struct cursor *to, const uint8_t *bytes,
+				       uint64_t length)
+{
+	enum srd_memory_side side = SRD_MEMORY_OK;
+
+	cursor_advance(to, 0);
+	while (side == SRD_MEMORY_OK && length) {
+		uint64_t part = cursor_left(to) < length ? cursor_left(to) : length;
+
+		side = m->memory.store(m->memory.context, to->host, to->sge->addr + to->done, bytes,
+				       part);
+		cursor_advance(to, part);
+		bytes += part;
+		length -= part;
+	}
+	return side;
+}
+
+/* LOCAL and REMOTE: the status where the source or the target is not there. */
+static uint8_t side_status(enum srd_memory_side side, uint8_t source, uint8_t target)
+{
+	switch (side) {
+	case SRD_MEMORY_OK:
+		return 0;
+	case SRD_MEMORY_NO_SOURCE:
+		return source;
+	case SRD_MEMORY_NO_TARGET:
+		return target;
+	case SRD_MEMORY_NO_ROOM:
+		return SRD_EFA_LOCAL_ERROR_QP_INTERNAL_ERROR;
+	}
+	return SRD_EFA_LOCAL_ERROR_QP_INTERNAL_ERROR;
+}
+
+/* Bytes of the request go to one place. */
+static uint8_t place_write(struct srd_model *m, struct srd_request *r)
+{
+	struct srd_sge target = {.addr = r->remote_addr, .length = r->length};
+	struct cursor to = {.host = r->dest_host, .sge = &target, .count = 1};
+	struct cursor from = {.host = m->qp[r->qp].host, .sge = r->sge, .count = r->num_sge};
+
+	if (r->is_inline)
+		return side_status(store_list(m, &to, srd_model_request_inline(m, r), r->length),
+				   SRD_EFA_LOCAL_ERROR_INVALID_LKEY,
+				   SRD_EFA_REMOTE_ERROR_BAD_ADDRESS);
+	if (likely(r->num_sge == 1))
+		return side_status(m->memory.copy(m->memory.context, to.host, target.addr,
+						  from.host, r->sge[0].addr, r->length),
+				   SRD_EFA_LOCAL_ERROR_INVALID_LKEY,
+				   SRD_EFA_REMOTE_ERROR_BAD_ADDRESS);
+	return side_status(copy_lists(m, &to, &from), SRD_EFA_LOCAL_ERROR_INVALID_LKEY,
+			   SRD_EFA_REMOTE_ERROR_BAD_ADDRESS);
+}
+
+/*
+ * A write that ends behind its region may have placed any of the packets that lie inside
+ * it (a guess; a program must expect it).
+ */
+static void place_partially(struct srd_model *m, const struct srd_request *r,
+			    const struct srd_model_mr *mr)
+{
+	uint32_t mtu = srd_profile_of(m)->mtu, offset = 0;
+
+	if (!srd_profile_of(m)->partial_on_error || r->is_inline || r->num_sge != 1)
+		return;
+	for (int i = 0; i < MAX_PARTIAL && offset < r->length; i++, offset += mtu) {
+		uint32_t length = r->length - offset < mtu ? r->length - offset : mtu;
+		uint64_t addr = r->remote_addr + offset;
+
+		if (!srd_mr_covers(mr, addr, length) || srd_rng_next(&m->state->partial) & 1)
+			continue;
+		m->memory.copy(m->memory.context, r->dest_host, addr, m->qp[r->qp].host,
+			       r->sge[0].addr + offset, length);
+		if (m->stream)
+			place_event(m, mr, addr, length);
+		if (mtu > UINT32_MAX - offset)
+			break;
+	}
+}
+
+static bool keys_matter(const struct srd_model *m, const struct srd_request *r)
+{
+	return r->length || srd_profile_of(m)->zero_length_checks_key;
+}
+
+static uint8_t do_write(struct srd_model *m, struct srd_request *r, const struct srd_model_qp *dest)
+{
+	const struct srd_model_mr *mr = srd_mr_find(m, dest->pd, r->rkey, SRD_ACCESS_REMOTE_WRITE);
+	struct srd_counters *c = &m->device[r->dest_host].counters;
+	uint8_t status;
+
+	if (keys_matter(m, r) && !srd_mr_covers(mr, r->remote_addr, r->length)) {
+		if (mr)
+			place_partially(m, r, mr);
+		return SRD_EFA_REMOTE_ERROR_BAD_ADDRESS;
+	}
+	if (!r->length)
+		return 0;
+	status = place_write(m, r);
+	if (status)
+		return status;
+	c->rdma_write_recv_bytes += r->length;
+	if (m->stream)
+		place_event(m, mr, r->remote_addr, r->length);
+	return 0;
+}
+
+static uint8_t do_read(struct srd_model *m, struct srd_request *r, const struct srd_model_qp *dest)
+{
+	const struct srd_model_mr *mr = srd_mr_find(m, dest->pd, r->rkey, SRD_ACCESS_REMOTE_READ);
+	struct srd_sge source = {.addr = r->remote_addr, .length = r->length};
+	struct cursor from = {.host = r->dest_host, .sge = &source, .count = 1};
+	struct cursor to = {.host = m->qp[r->qp].host, .sge = r->sge, .count = r->num_sge};
+	uint8_t status;
+
+	if (keys_matter(m, r) && !srd_mr_covers(mr, r->remote_addr, r->length))
+		return SRD_EFA_REMOTE_ERROR_BAD_ADDRESS;
+	if (!r->length)
+		return 0;
+	status = side_status(copy_lists(m, &to, &from), SRD_EFA_REMOTE_ERROR_BAD_ADDRESS,
+			     SRD_EFA_LOCAL_ERROR_INVALID_LKEY);
+	if (status)
+		return status;
+	m->device[r->dest_host].counters.rdma_read_resp_bytes += r->length;
+	if (m->stream)
+		place_event(m, srd_mr_find(m, m->qp[r->qp].pd, r->sge[0].lkey & 0xffffff, 0),
+			    r->sge[0].addr, r->length);
+	return 0;
+}
+
+/* Take the oldest receive: its scatter entries, at most MAX of them; returns their number. */
+static uint32_t receive_take(struct srd_model *m, struct srd_model_qp *qp, struct srd_sge *sge,
+			     uint32_t max, uint64_t *id)
+{
+	const struct srd_rx_descriptor *ring = srd_block_at(m, qp->rq_ring);
+	uint32_t count = ring[qp->rq_tail & qp->rq_mask].num_sge;
+
+	*id = ring[qp->rq_tail & qp->rq_mask].id;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct srd_rx_descriptor *rx = &ring[qp->rq_tail++ & qp->rq_mask];
+
+		if (i < max)
+			sge[i] = (struct srd_sge){
+				.addr = rx->addr, .length = rx->length, .lkey = rx->lkey};
+	}
+	return count < max ? count : max;
+}
+
+static void receive_complete(struct srd_model *m, const struct srd_request *r,
+			     struct srd_model_qp *dest, uint64_t id, uint8_t status, uint8_t flags)
+{
+	struct srd_cqe entry = {
+		.id = id,
+		.length = status ? 0 : r->length,
+		.imm_data = r->imm_data,
+		.qpn = dest->qpn,
+		.src_qpn = m->qp[r->qp].qpn,
+		.ah = srd_ah_find(m, dest->pd, m->qp[r->qp].host),
+		.status = status,
+		.op = srd_request_is_rdma(r) ? SRD_OP_TYPE_RDMA_WRITE : SRD_OP_TYPE_SEND,
+		.flags = SRD_CQE_RECEIVE | flags,
+	};
+
+	if (r->opcode == SRD_WR_RDMA_WRITE_WITH_IMM || r->opcode == SRD_WR_SEND_WITH_IMM)
+		entry.flags |= SRD_CQE_HAS_IMM;
+	m->device[dest->host].counters.recv_wrs++;
+	m->device[dest->host].counters.recv_bytes += entry.length;
+	srd_cq_write(m, dest->recv_cq, dest->recv_ring, &entry, dest);
+}
+
+/* Status of the receive in *local, that of the sender returned. Both are guesses but 11. */
+static uint8_t fill_receive(struct srd_model *m, struct srd_request *r,
+			    const struct srd_model_qp *dest, const struct srd_sge *sge,
+			    uint32_t count, uint8_t *local)
+{
+	struct cursor to = {.host = dest->host, .sge = sge, .count = count};
+	struct cursor from = {.host = m->qp[r->qp].host, .sge = r->sge, .count = r->num_sge};
+	uint64_t room = 0;
+	uint8_t status;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct srd_model_mr *mr =
+			srd_mr_find(m, dest->pd, sge[i].lkey, SRD_ACCESS_LOCAL_WRITE);
+
+		room += sge[i].length;
+		if (sge[i].length && !srd_mr_covers(mr, sge[i].addr, sge[i].length)) {
+			*local = SRD_EFA_LOCAL_ERROR_INVALID_LKEY;
+			return SRD_EFA_REMOTE_ERROR_BAD_STATUS;
+		}
+	}
+	if (room < r->length) {
+		*local = SRD_EFA_LOCAL_ERROR_BAD_LENGTH;
+		return SRD_EFA_REMOTE_ERROR_BAD_LENGTH;
+	}
+	if (r->is_inline)
+		status = side_status(store_list(m, &to, srd_model_request_inline(m, r), r->length),
+				     SRD_EFA_LOCAL_ERROR_INVALID_LKEY,
+				     SRD_EFA_REMOTE_ERROR_BAD_STATUS);
+	else
+		status = side_status(copy_lists(m, &to, &from), SRD_EFA_LOCAL_ERROR_INVALID_LKEY,
+				     SRD_EFA_REMOTE_ERROR_BAD_STATUS);
+	*local = status == SRD_EFA_REMOTE_ERROR_BAD_STATUS ? SRD_EFA_LOCAL_ERROR_INVALID_LKEY : 0;
+	return status;
+}
+
+/* No receive was posted: try again later, wait for one, or give up. */
+static void not_ready(struct srd_model *m, struct srd_request *r, struct srd_model_qp *dest)
+{
+	const struct srd_profile *p = srd_profile_of(m);
+	uint8_t retries = p->cap_rnr_retry ? m->qp[r->qp].rnr_retry : 0;
+
+	m->device[dest->host].counters.rx_drops++;
+	if (retries == 7)
+		srd_request_park(m, r, srd_qp_index(m, dest));
+	else if (r->tries++ < retries)
+		srd_request_schedule(m, r, SRD_PHASE_RNR_TIMER, m->state->now + p->rnr_timer);
+	else
+		answer(m, r, SRD_EFA_REMOTE_ERROR_RNR);
+}
+
+static bool needs_receive(const struct srd_request *r, const struct srd_model_qp *dest)
+{
+	switch ((enum srd_wr_opcode)r->opcode) {
+	case SRD_WR_SEND:
+	case SRD_WR_SEND_WITH_IMM:
+		return true;
+	case SRD_WR_RDMA_WRITE_WITH_IMM:
+		return !(dest->flags & SRD_EFADV_QP_FLAGS_UNSOLICITED_WRITE_RECV);
+	case SRD_WR_RDMA_WRITE:
+	case SRD_WR_RDMA_READ:
+		break;
+	}
+	return false;
+}
+
+static void accept_send(struct srd_model *m, struct srd_request *r, struct srd_model_qp *dest)
+{
+	struct srd_sge sge[64];
+	uint8_t status, local = 0;
+	uint64_t id;
+	uint32_t count = receive_take(m, dest, sge, 64, &id);
+
+	status = fill_receive(m, r, dest, sge, count, &local);
+	receive_complete(m, r, dest, id, local, 0);
+	answer(m, r, status);
+}
+
+static void accept_write_imm(struct srd_model *m, struct srd_request *r, struct srd_model_qp *dest)
+{
+	uint8_t status = do_write(m, r, dest);
+	uint64_t id = 0;
+
+	if (!status && needs_receive(r, dest)) {
+		receive_take(m, dest, NULL, 0, &id);
+		receive_complete(m, r, dest, id, 0, 0);
+	} else if (!status) {
+		receive_complete(m, r, dest, 0, 0, SRD_CQE_UNSOLICITED);
+	}
+	answer(m, r, status);
+}
+
+static void accept(struct srd_model *m, struct srd_request *r, struct srd_model_qp *dest)
+{
+	if (needs_receive(r, dest) && dest->rq_head == dest->rq_tail) {
+		not_ready(m, r, dest);
+		return;
+	}
+	switch ((enum srd_wr_opcode)r->opcode) {
+	case SRD_WR_RDMA_WRITE:
+		answer(m, r, do_write(m, r, dest));
+		break;
+	case SRD_WR_RDMA_READ:
+		answer(m, r, do_read(m, r, dest));
+		break;
+	case SRD_WR_RDMA_WRITE_WITH_IMM:
+		accept_write_imm(m, r, dest);
+		break;
+	case SRD_WR_SEND:
+	case SRD_WR_SEND_WITH_IMM:
+		accept_send(m, r, dest);
+		break;
+	}
+}
+
+static void wrong_qkey(struct srd_model *m, struct srd_request *r)
+{
+	m->device[r->dest_host].counters.qkey_violations++;
+	m->device[r->dest_host].counters.rx_drops++;
+	switch (srd_profile_of(m)->qkey_mismatch) {
+	case SRD_PROFILE_QKEY_MISMATCH_DROP_THEN_TIMEOUT:
+		no_answer(m, r);
+		break;
+	case SRD_PROFILE_QKEY_MISMATCH_BAD_QPN:
+		answer(m, r, SRD_EFA_REMOTE_ERROR_BAD_DEST_QPN);
+		break;
+	case SRD_PROFILE_QKEY_MISMATCH_NEVER:
+		r->phase = SRD_PHASE_LOST;
+		break;
+	}
+}
+
+void srd_respond(struct srd_model *m, struct srd_request *r)
+{
+	const struct srd_profile *p = srd_profile_of(m);
+	uint32_t from = m->qp[r->qp].host, host = r->dest_host;
+	struct srd_model_device *device = &m->device[host];
+	struct srd_model_qp *dest;
+
+	if (unlikely(r->faults & SRD_FAULTED_FAIL)) {
+		answer(m, r, r->status);
+		return;
+	}
+	if (unlikely(host >= m->state->num_hosts || !device->present || device->dead)) {
+		no_answer(m, r);
+		return;
+	}
+	if (unlikely(host == from && !p->loopback)) {
+		r->phase = SRD_PHASE_LOST;
+		return;
+	}
+	device->counters.rx_pkts++;
+	device->counters.rx_bytes += r->opcode == SRD_WR_RDMA_READ ? 0 : r->length;
+	dest = srd_qp_find(m, host, r->dest_qpn);
+	if (unlikely(!dest || !ready_to_receive(dest)))
+		answer(m, r, SRD_EFA_REMOTE_ERROR_BAD_DEST_QPN);
+	else if (unlikely(r->qkey != dest->qkey))
+		wrong_qkey(m, r);
+	else if (unlikely(p->unknown_peer_check && srd_request_is_rdma(r) && !device->peers[from]))
+		answer(m, r, SRD_EFA_REMOTE_ERROR_UNKNOWN_PEER);
+	else
+		accept(m, r, dest);
+}

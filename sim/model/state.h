@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the arena holds, for the files of the model only. Entry 0 of every pool stays empty,
+ * so that a handle of 0 names nothing.
+ */
+#ifndef SRD_STATE_H
+#define SRD_STATE_H
+
+#include "heap.h"
+#include "model.h"
+#include "rng.h"
+
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+enum srd_pool_kind {
+	SRD_POOL_PD,
+	SRD_POOL_MR,
+	SRD_POOL_AH,
+	SRD_POOL_CQ,
+	SRD_POOL_QP,
+	SRD_POOL_REQUEST,
+	SRD_POOL_FAULT,
+	SRD_NUM_POOLS,
+};
+
+/*
+ * A pool of entries of one size. `high` entries were ever used: those above it are
+ * untouched memory, so that a fresh model costs nothing and a big one only what it used.
+ */
+struct srd_pool {
+	uint32_t capacity;
+	uint32_t high;
+	uint32_t free; /* first of the free list, linked through the first word of an entry */
+	uint32_t used;
+};
+
+#define SRD_BLOCK_MIN_SHIFT  6
+#define SRD_NUM_BLOCK_SHIFTS 34
+
+/* Rings: blocks of a power of two bytes, cut from the top and kept on lists when freed. */
+struct srd_blocks {
+	uint64_t capacity;
+	uint64_t high;
+	uint64_t free[SRD_NUM_BLOCK_SHIFTS]; /* offset + 1, linked through the first word */
+};
+
+/* Where each region of the arena starts, bytes. */
+struct srd_layout {
+	uint64_t device, pool[SRD_NUM_POOLS], inline_data, qpn, blocks, heap, size;
+	uint32_t capacity[SRD_NUM_POOLS];
+	uint32_t qpn_slots; /* a device's */
+	uint64_t blocks_size;
+	uint32_t heap_capacity;
+	uint32_t key_shift;
+};
+
+struct srd_model_state {
+	struct srd_layout layout;
+	struct srd_profile profile;
+	uint64_t now;
+	uint64_t arrivals;
+	uint64_t ns_per_byte; /* 32.32 fixed point */
+	uint32_t num_hosts;   /* devices below it are initialised */
+	uint32_t key_shift;   /* bits of a memory key that name the region */
+	struct srd_rng jitter;
+	struct srd_rng order;
+	struct srd_rng loss;
+	struct srd_rng partial;
+	struct srd_pool pool[SRD_NUM_POOLS];
+	struct srd_blocks blocks;
+};
+
+/* The counters of amzn-drivers kernel/linux/efa/src/efa_verbs.c, and our own at the end. */
+struct srd_counters {
+	uint64_t tx_bytes, tx_pkts, rx_bytes, rx_pkts, rx_drops;
+	uint64_t send_bytes, send_wrs, recv_bytes, recv_wrs;
+	uint64_t rdma_read_wrs, rdma_read_bytes, rdma_read_wr_err, rdma_read_resp_bytes;
+	uint64_t rdma_write_wrs, rdma_write_bytes, rdma_write_wr_err, rdma_write_recv_bytes;
+	uint64_t retrans_bytes, retrans_pkts, retrans_timeout_events;
+	uint64_t unresponsive_remote_events, impaired_remote_conn_events;
+	uint64_t qkey_violations;
+	uint64_t cq_overruns;
+};
+
+struct srd_model_device {
+	bool present;
+	bool dead; /* does not answer */
+	uint32_t num_pd, num_mr, num_ah, num_cq, num_qp;
+	uint32_t qpn_high; /* slots of the queue-pair numbers below it are initialised */
+	uint32_t qpn_free; /* slot + 1 */
+	uint32_t first_qp;
+	uint32_t next_sub_cq;
+	uint64_t link_free;                          /* ns: the link has sent what it was given */
+	uint64_t last_arrival;                       /* ns: for a fabric that keeps order */
+	uint64_t answered[SRD_MODEL_MAX_HOSTS / 64]; /* hosts that ever answered this one */
+	uint32_t peers[SRD_MODEL_MAX_HOSTS];         /* address handles to each host */
+	struct srd_counters counters;
+};
+
+struct srd_qpn_slot {
+	uint32_t qp; /* 0: free */
+	uint32_t next_free;
+};
+
+struct srd_model_pd {
+	uint32_t next;
+	uint32_t host;
+	uint32_t users; /* queue pairs, address handles, regions */
+	uint32_t first_ah;
+};
+
+struct srd_model_mr {
+	uint32_t next;
+	uint32_t generation; /* kept when the entry is freed */
+	uint32_t key;        /* 0: free or gone */
+	uint32_t pd;
+	uint32_t host;
+	uint32_t access;
+	uint32_t tag;
+	uint64_t addr;
+	uint64_t length;
+};
+
+struct srd_model_ah {
+	uint32_t next;
+	uint32_t pd;
+	uint32_t host;
+	uint32_t dest_host;
+	uint32_t users;   /* creations that share it */
+	uint32_t next_ah; /* of its protection domain */
+	bool valid;       /* false: kept for its other users only */
+};
+
+struct srd_sub_cq {
+	uint32_t head; /* free-running */
+	uint32_t tail;
+};
+
+#define SRD_MAX_SUB_CQS 16
+
+struct srd_model_cq {
+	uint32_t next;
+	uint32_t host;
+	uint32_t tag;
+	uint32_t users; /* queue pairs; one that uses it for both counts twice */
+	uint32_t entries;
+	uint32_t num_rings;
+	uint32_t next_poll;
+	uint64_t ring; /* block */
+	struct srd_sub_cq sub[SRD_MAX_SUB_CQS];
+};
+
+struct srd_model_qp {
+	uint32_t next;
+	uint32_t host;
+	uint32_t pd;
+	uint32_t send_cq;
+	uint32_t recv_cq;
+	uint32_t tag;
+	uint32_t next_qp; /* of its device */
+	uint32_t prev_qp;
+	uint16_t qpn;
+	uint8_t send_ring; /* of its completion queues */
+	uint8_t recv_ring;
+	uint8_t state;        /* enum srd_qp_state: the device's */
+	uint8_t driver_state; /* what the driver believes */
+	uint8_t rnr_retry;
+	uint8_t sqd_notify;
+	bool gone; /* its host was restarted: only the door's handle is left */
+	uint32_t qkey;
+	uint32_t sq_psn;
+	uint32_t flags;
+	struct srd_qp_cap cap;
+	uint32_t first_request; /* with the device, in posting order */
+	uint32_t last_request;
+	uint32_t first_parked; /* requests of others that wait for a receive here */
+	uint32_t last_parked;
+	uint32_t first_fault; /* for requests not posted yet */
+	uint32_t rq_mask;     /* descriptors - 1 */
+	uint32_t rq_head;     /* free-running */
+	uint32_t rq_tail;
+	uint64_t rq_ring;      /* block */
+	uint64_t num_posted;   /* requests, ever */
+	uint64_t last_arrival; /* ns: completions in order, where asked for */
+};
+
+/* One descriptor of a receive queue. */
+struct srd_rx_descriptor {
+	uint64_t addr;
+	uint32_t length;
+	uint32_t lkey;
+	uint64_t id;
+	uint32_t num_sge; /* of the whole receive */
+	bool first;
+};
+
+#define SRD_FAULTED_HOLD      0x1
+#define SRD_FAULTED_DROP      0x2
+#define SRD_FAULTED_DUPLICATE 0x4
+#define SRD_FAULTED_DELAY     0x8
+#define SRD_FAULTED_FAIL      0x10
+
+/* A fault on a request that is not posted yet. */
+struct srd_planned_fault {
+	uint32_t next;
+	uint32_t next_fault; /* of its queue pair */
+	uint32_t kind;       /* enum srd_lab_kind */
+	uint32_t status;
+	uint64_t ordinal;
+	uint64_t delay;
+};
+
+#define SRD_INLINE_STRIDE 96  /* at least the 80 bytes of the largest descriptor */
+#define SRD_LOCAL_DELAY   500 /* ns; a guess: until the device has seen that a request is bad */
+
+static inline const struct srd_profile *srd_profile_of(const struct srd_model *m)
+{
+	return &m->state->profile;
+}
+
+/* The header of an event that the device emits. */
+static inline struct srd_event srd_device_event(enum srd_event_type type, uint32_t object,
+						uint32_t host)
+{
+	return (struct srd_event){
+		.object = object, .type = type, .source = SRD_SOURCE_DEVICE, .host = (uint8_t)host};
+}
+
+/* arena.c. 0: the pool is full. The entry is zero, or as its last owner left it but for the
+ * first word. */
+uint32_t srd_pool_get(struct srd_model *model, enum srd_pool_kind kind);
+void srd_pool_put(struct srd_model *model, enum srd_pool_kind kind, uint32_t index);
+/* A ring of SIZE bytes as an offset into m->blocks, plus one; 0: no room. */
+uint64_t srd_block_get(struct srd_model *model, uint64_t size);
+void srd_block_put(struct srd_model *model, uint64_t block, uint64_t size);
+
+static inline void *srd_block_at(const struct srd_model *m, uint64_t block)
+{
+	return m->blocks + (block - 1);
+}
+
+/* device.c */
+struct srd_model_qp *srd_qp_find(const struct srd_model *model, uint32_t host, uint32_t qpn);
+/* The region of KEY in PD, if it grants RIGHTS; NULL: there is none. */
+const struct srd_model_mr *srd_mr_find(const struct srd_model *model, uint32_t pd, uint32_t key,
+				       uint32_t rights);
+/* The number of an address handle of PD for HOST; 0xffff: there is none. */
+uint16_t srd_ah_find(const struct srd_model *model, uint32_t pd, uint32_t host);
+void srd_device_forget(struct srd_model *model, uint32_t host);
+
+/* cq.c: write one entry. */
+void srd_cq_write(struct srd_model *model, uint32_t cq, uint32_t ring, const struct srd_cqe *entry,
+		  const struct srd_model_qp *qp);
+
+/* qp.c */
+enum srd_flush { SRD_FLUSH_REPORT, SRD_FLUSH_SILENT };
+/* End all that QP still has to do. */
+void srd_qp_flush(struct srd_model *model, uint32_t qp, enum srd_flush how);
+/* Take it off its device for ever; only the door's handle is left. */
+void srd_qp_forget(struct srd_model *model, uint32_t qp);
+void srd_qp_move(struct srd_model *model, uint32_t qp, enum srd_qp_state to);
+
+static inline bool srd_mr_covers(const struct srd_model_mr *mr, uint64_t addr, uint64_t length)
+{
+	return mr && addr - mr->addr <= mr->length && length <= mr->length - (addr - mr->addr);
+}
+
+/* request.c */
+/* Go on with PHASE at TIME. */
+void srd_request_schedule(struct srd_model *model, struct srd_request *request,
+			  enum srd_phase phase, uint64_t time);
+/* Its event came due. */
+void srd_request_due(struct srd_model *model, struct srd_request *request);
+/* The completion entry is written and the request freed. */
+void srd_request_complete(struct srd_model *model, struct srd_request *request);
+/* End it now with STATUS, whatever it was doing; SILENT: without an entry. */
+void srd_request_abort(struct srd_model *model, struct srd_request *request, uint8_t status,
+		       enum srd_flush how);
+/* Wait at QP for a receive; wait no more; try all again that wait there. */
+void srd_request_park(struct srd_model *model, struct srd_request *request, uint32_t qp);
+void srd_request_unpark(struct srd_model *model, struct srd_request *request);
+void srd_qp_wake(struct srd_model *model, uint32_t qp);
+
+/* fabric.c: the message level */
+void srd_fabric_send(struct srd_model *model, struct srd_request *request);
+void srd_fabric_answer(struct srd_model *model, struct srd_request *request);
+void srd_fabric_tune(struct srd_model *model);
+
+/* respond.c: what the responder makes of it, now */
+void srd_respond(struct srd_model *model, struct srd_request *request);
+
+static inline bool srd_request_is_rdma(const struct srd_request *r)
+{
+	return r->opcode != SRD_WR_SEND && r->opcode != SRD_WR_SEND_WITH_IMM;
+}
+
+/* fault.c */
+/* Give the faults planned for REQUEST to it. */
+void srd_fault_adopt(struct srd_model *model, struct srd_request *request);
+void srd_fault_forget(struct srd_model *model, uint32_t qp);
+void srd_fault_event(struct srd_model *model, const struct srd_request *request, uint32_t kind);
+
+static inline uint32_t srd_request_index(const struct srd_model *m, const struct srd_request *r)
+{
+	return (uint32_t)(r - m->request);
+}
+
+static inline uint32_t srd_qp_index(const struct srd_model *m, const struct srd_model_qp *qp)
+{
+	return (uint32_t)(qp - m->qp);
+}
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names from outside: the fields of the profile that may change while it runs, and the
+ * counters.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "state.h"
+
+static uint64_t field_max(const struct srd_profile_field *field)
+{
+	uint64_t n = 0;
+
+	if (field->type == SRD_PROFILE_TYPE_BOOL)
+		return 1;
+	if (field->type != SRD_PROFILE_TYPE_CHOICE)
+		return field->max;
+	while (field->choices[n])
+		n++;
+	return n - 1;
+}
+
+int srd_model_set(struct srd_model *m, const char *name, uint64_t value)
+{
+	const struct srd_profile_field *field = srd_profile_field_find(name);
+	uint8_t *at = (uint8_t *)&m->state->profile;
+
+	if (!field)
+		return ENOENT;
+	if (!field->live || value > field_max(field) || value < field->min)
+		return EINVAL;
+	/* Every field is an unsigned number of its size, low byte first or whole. */
+	switch (field->size) {
+	case 1:
+		*(at + field->offset) = (uint8_t)value;
+		break;
+	case 2:
+		memcpy(at + field->offset, &(uint16_t){(uint16_t)value}, 2);
+		break;
+	case 4:
+		memcpy(at + field->offset, &(uint32_t){(uint32_t)value}, 4);
+		break;
+	default:
+		memcpy(at + field->offset, &value, 8);
+		break;
+	}
+	srd_fabric_tune(m);
+	return 0;
+}
+
+#define COUNTER(name)                                      \
+	{                                                  \
+#name, offsetof(struct srd_counters, name) \
+	}
+
+static const struct {
+	const char *name;
+	size_t offset;
+} counters[] = {
+	COUNTER(tx_bytes),
+	COUNTER(tx_pkts),
+	COUNTER(rx_bytes),
+	COUNTER(rx_pkts),
+	COUNTER(rx_drops),
+	COUNTER(send_bytes),
+	COUNTER(send_wrs),
+	COUNTER(recv_bytes),
+	COUNTER(recv_wrs),
+	COUNTER(rdma_read_wrs),
+	COUNTER(rdma_read_bytes),
+	COUNTER(rdma_read_wr_err),
+	COUNTER(rdma_read_resp_bytes),
+	COUNTER(rdma_write_wrs),
+	COUNTER(rdma_write_bytes),
+	COUNTER(rdma_write_wr_err),
+	COUNTER(rdma_write_recv_bytes),
+	COUNTER(retrans_bytes),
+	COUNTER(retrans_pkts),
+	COUNTER(retrans_timeout_events),
+	COUNTER(unresponsive_remote_events),
+	COUNTER(impaired_remote_conn_events),
+	COUNTER(qkey_violations),
+	COUNTER(cq_overruns),
+};
+
+int srd_model_counter(const struct srd_model *m, uint32_t host, const char *name, uint64_t *value)
+{
+	const uint8_t *at = (const uint8_t *)&m->device[host].counters;
+
+	if (host >= m->state->num_hosts)
+		return ENOENT;
+	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
+		if (strcmp(counters[i].name, name))
+			continue;
+		memcpy(value, at + counters[i].offset, sizeof(*value));
+		return 0;
+	}
+	return ENOENT;
+}
