@@ -35,10 +35,19 @@ void *srd_calloc(size_t n, size_t size)
 	return refused() ? NULL : counted(calloc(n, size));
 }
 
+/* The product is checked here: the address sanitizer aborts where reallocarray would not. */
 void *srd_reallocarray(void *block, size_t n, size_t size)
 {
-	void *moved = refused() ? NULL : reallocarray(block, n, size);
+	size_t bytes;
+	void *moved;
 
+	if (refused())
+		return NULL;
+	if (__builtin_mul_overflow(n, size, &bytes)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	moved = realloc(block, bytes ? bytes : 1); /* with 0 it would be a free */
 	return block ? moved : counted(moved);
 }
 
