@@ -16,25 +16,25 @@ struct srd_script;
 struct srd_scenario_info {
 	const char *name;
 	const char *description; /* may be empty */
-	int line;		 /* where srd.scenario was called */
+	int line;                /* where srd.scenario was called */
 	const char *const *tags; /* NULL-terminated */
 	const char *const *needs;
 	const char *violates; /* the rule that must fire; NULL: none may */
 };
 
 struct srd_sandbox {
-	size_t memory_limit;   /* bytes of Lua memory; 0: the default, 256 MiB */
-	uint64_t time_limit;   /* wall ns of one scenario; 0: the default, 60 s */
-	bool unsafe;	       /* open io, os and package too */
-	const char *lib_path;  /* where require finds scripts/lib; NULL: as built */
+	size_t memory_limit;  /* bytes of Lua memory; 0: the default, 256 MiB */
+	uint64_t time_limit;  /* wall ns of one scenario; 0: the default, 60 s */
+	bool unsafe;          /* open io, os and package too */
+	const char *lib_path; /* where require finds scripts/lib; NULL: as built */
 };
 
 struct srd_run_config {
 	const struct srd_backend *backend;
 	const struct srd_profile *profile; /* NULL: efa1 */
-	const char *device;		   /* hardware */
+	const char *device;                /* hardware */
 	uint64_t seed;
-	const char *rules;	  /* as srd_rules_create; NULL: the default */
+	const char *rules;        /* as srd_rules_create; NULL: the default */
 	const char *suppressions; /* path or NULL */
 	struct srd_sandbox sandbox;
 	bool hash; /* compute the trace hash */
@@ -72,10 +72,6 @@ struct srd_scenario_result {
 /* Load PATH and collect its scenarios. Errors carry "file:line: ". */
 int srd_script_load(const char *path, const struct srd_sandbox *sandbox, struct srd_script **out,
 		    struct srd_error *error);
-/* The same from memory; PATH names it in messages. */
-int srd_script_load_text(const char *path, const char *text, size_t length,
-			 const struct srd_sandbox *sandbox, struct srd_script **out,
-			 struct srd_error *error);
 void srd_script_free(struct srd_script *script);
 const char *srd_script_path(const struct srd_script *script);
 int srd_script_count(const struct srd_script *script);

@@ -1,0 +1,68 @@
+-- What require "srdlab" gives to a script. Called with the table that C offers.
+local core = ...
+local t = core.classes.scenario
+local srd = {
+	scenario = core.scenario,
+	show = core.expect.show,
+}
+
+--- Bytes of "4KiB"; nanoseconds of "50us".
+function srd.size(text)
+	return core.size(text, "srd.size")
+end
+
+function srd.time(text)
+	return core.time(text, "srd.time")
+end
+
+local function copy(fields, without)
+	local out = {}
+	for k, v in pairs(fields) do
+		if not without[k] then
+			out[k] = v
+		end
+	end
+	return out
+end
+
+local own = { memory = true, kind = true, connect = true }
+
+--- Two hosts, a and b, with a connected queue pair each; and memory where a size is given.
+function t.pair(self, options)
+	options = options or {}
+	local fields = copy(options, own)
+	local pair = {}
+	for _, name in ipairs { "a", "b" } do
+		local host = self:host(name)
+		local side = { host = host, qp = host:queue_pair(fields) }
+		if options.memory then
+			side.mem = host:memory(options.memory, { kind = options.kind })
+		end
+		pair[name] = side
+	end
+	if options.connect ~= false then
+		self:connect(pair.a.qp, pair.b.qp)
+	end
+	return pair
+end
+
+--- A note for whoever watches the run.
+function t.log(_, ...)
+	print(...)
+end
+
+local loaded = { srdlab = srd }
+local outer = require -- luacheck: ignore 113
+
+function require(name) -- luacheck: ignore 111 131
+	local module = loaded[name]
+	if module then
+		return module
+	end
+	if outer then
+		return outer(name)
+	end
+	core.raise(("require: there is no module \"%s\": a scenario has srdlab only"):format(tostring(name)))
+end
+
+return srd

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory of a host: a buffer and its registration, or a slice of one. Numbers that a slice
+ * gives (addr, size) are of the slice.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "bindings.h"
+#include "marshal.h"
+#include "verbs/alloc.h"
+
+/* So much of a buffer at most becomes a Lua string at once. */
+#define MAX_BYTES (UINT64_C(64) << 20)
+
+struct srd_memory_object *srd_memory_object_arg(lua_State *L, int index)
+{
+	struct srd_memory_object *memory = srd_object_check(L, index, SRD_OBJECT_MEMORY);
+
+	if (memory->whole->object.gone)
+		srd_raise(L, "this memory is freed");
+	return memory;
+}
+
+static struct srd_memory_object *new_memory(lua_State *L)
+{
+	struct srd_memory_object *memory = srd_object_new(L, SRD_OBJECT_MEMORY, sizeof(*memory), 1);
+
+	memory->whole = memory;
+	return memory;
+}
+
+void srd_memory_object_new(lua_State *L, struct srd_host *host, uint64_t size,
+			   const struct srd_memory_options *options)
+{
+	struct srd_run *run = srd_run_of(L);
+	struct srd_verbs *verbs = run->verbs;
+	struct srd_memory_object *memory = new_memory(L);
+
+	memory->host = host;
+	memory->size = size;
+	memory->object.line = run->stream.line;
+	srd_object_keep(L, memory);
+	memory->buffer = verbs->alloc_buffer(verbs, host->context->verbs, size, options->kind);
+	if (!memory->buffer) {
+		srd_object_drop(L, memory);
+		srd_raise(L, "host:memory: alloc_buffer failed: %s", srd_errno_name(errno));
+	}
+	if (!options->register_it)
+		return;
+	memory->mr =
+		verbs->reg_mr(verbs, host->pd->verbs, memory->buffer->addr, size, options->access);
+	if (!memory->mr) {
+		int error = errno;
+
+		verbs->free_buffer(verbs, memory->buffer);
+		srd_object_drop(L, memory);
+		srd_raise(L, "host:memory: reg_mr failed: %s", srd_errno_name(error));
+	}
+}
+
+/* The range [offset, offset + size) that two arguments name, inside of MEMORY. */
+static void check_range(lua_State *L, int index, const char *what,
+			const struct srd_memory_object *memory, uint64_t *offset, uint64_t *size)
+{
+	*offset = lua_isnoneornil(L, index) ? 0 : srd_check_size(L, index, what);
+	if (*offset > memory->size)
+		srd_raise(L, "%s: offset %I is behind the end: the memory has %I bytes", what,
+			  (lua_Integer)*offset, (lua_Integer)memory->size);
+	*size = lua_isnoneornil(L, index + 1) ? memory->size - *offset
+					      : srd_check_size(L, index + 1, what);
+	if (*size > memory->size - *offset)
+		srd_raise(L,
+			  "%s: %I bytes at offset %I reach behind the end: the memory has %I "
+			  "bytes",
+			  what, (lua_Integer)*size, (lua_Integer)*offset,
+			  (lua_Integer)memory->size);
+}
+
+static int memory_slice(lua_State *L)
+{
+	struct srd_memory_object *from = srd_memory_object_arg(L, 1), *slice;
+	uint64_t offset, size;
+
+	check_range(L, 2, "memory:slice", from, &offset, &size);
+	slice = new_memory(L);
+	lua_pushvalue(L, 1);
+	lua_setiuservalue(L, -2, 1); /* the whole lives as long as its slices */
+	slice->whole = from->whole;
+	slice->host = from->host;
+	slice->buffer = from->buffer;
+	slice->mr = from->whole->mr;
+	slice->offset = from->offset + offset;
+	slice->size = size;
+	slice->object.line = from->object.line;
+	return 1;
+}
+
+/* memory:fill(what): "random", "zero", a seed, or bytes that are repeated. */
+static int memory_fill(lua_State *L)
+{
+	struct srd_memory_object *memory = srd_memory_object_arg(L, 1);
+	struct srd_run *run = srd_run_of(L);
+	uint64_t seed;
+	int ret;
+
+	srd_run_at(L);
+	if (lua_type(L, 2) == LUA_TNUMBER) {
+		seed = srd_check_uint(L, 2, "memory:fill", INT64_MAX);
+	} else if (lua_isstring(L, 2) && !strcmp(lua_tostring(L, 2), "random")) {
+		seed = (run->config->seed + 1) * UINT64_C(0x9e3779b97f4a7c15) + ++run->num_fills;
+		seed |= 1; /* 0 would be zeros */
+	} else if (lua_isstring(L, 2) && !strcmp(lua_tostring(L, 2), "zero")) {
+		seed = 0;
+	} else {
+		srd_raise(L, "memory:fill: \"random\", \"zero\" or a number is expected; for bytes "
+			     "of your own there is memory:write");
+	}
+	ret = run->verbs->fill_buffer(run->verbs, memory->buffer, memory->offset, memory->size,
+				      seed);
+	if (ret)
+		srd_raise(L, "memory:fill: fill_buffer failed: %s", srd_errno_name(ret));
+	lua_settop(L, 1);
+	return 1;
+}
+
+/* memory:write(offset, bytes) */
+static int memory_write(lua_State *L)
+{
+	struct srd_memory_object *memory = srd_memory_object_arg(L, 1);
+	struct srd_run *run = srd_run_of(L);
+	uint64_t offset = srd_check_size(L, 2, "memory:write"), left;
+	size_t length;
+	const char *bytes = luaL_checklstring(L, 3, &length);
+	int ret;
+
+	srd_run_at(L);
+	left = offset > memory->size ? 0 : memory->size - offset;
+	if (length > left)
+		srd_raise(L,
+			  "memory:write: %I bytes at offset %I reach behind the end: the memory "
+			  "has %I bytes",
+			  (lua_Integer)length, (lua_Integer)offset, (lua_Integer)memory->size);
+	ret = run->verbs->write_buffer(run->verbs, memory->buffer, memory->offset + offset, bytes,
+				       length);
+	if (ret)
+		srd_raise(L, "memory:write: write_buffer failed: %s", srd_errno_name(ret));
+	lua_settop(L, 1);
+	return 1;
+}
+
+static int memory_bytes(lua_State *L)
+{
+	struct srd_memory_object *memory = srd_memory_object_arg(L, 1);
+	struct srd_run *run = srd_run_of(L);
+	uint64_t offset, size;
+	luaL_Buffer bytes;
+	char *to;
+	int ret;
+
+	check_range(L, 2, "memory:bytes", memory, &offset, &size);
+	if (size > MAX_BYTES)
+		srd_raise(L, "memory:bytes: %I bytes are too many for a string; at most 64 MiB",
+			  (lua_Integer)size);
+	to = luaL_buffinitsize(L, &bytes, (size_t)size);
+	ret = run->verbs->read_buffer(run->verbs, memory->buffer, memory->offset + offset, to,
+				      (size_t)size);
+	if (ret)
+		srd_raise(L, "memory:bytes: read_buffer failed: %s", srd_errno_name(ret));
+	luaL_pushresultsize(&bytes, (size_t)size);
+	return 1;
+}
+
+/* memory:first_difference(other): the offset; nil where both hold the same. */
+static int memory_first_difference(lua_State *L)
+{
+	struct srd_memory_object *a = srd_memory_object_arg(L, 1), *b = srd_memory_object_arg(L, 2);
+	struct srd_run *run = srd_run_of(L);
+	uint64_t size = a->size < b->size ? a->size : b->size, at = size;
+	int ret = run->verbs->compare_buffer(run->verbs, a->buffer, a->offset, b->buffer, b->offset,
+					     size, &at);
+
+	if (ret)
+		srd_raise(L, "compare_buffer failed: %s", srd_errno_name(ret));
+	if (at == size && a->size == b->size)
+		return 0;
+	lua_pushinteger(L, (lua_Integer)at);
+	return 1;
+}
+
+static void check_whole(lua_State *L, const struct srd_memory_object *memory, const char *what)
+{
+	if (memory->whole != memory)
+		srd_raise(L, "%s: this is a slice; it ends with the memory that it is a part of",
+			  what);
+}
+
+/* memory:deregister(): the registration only; returns "OK" or the errno. */
+static int memory_deregister(lua_State *L)
+{
+	struct srd_memory_object *memory = srd_memory_object_arg(L, 1);
+	struct srd_verbs *verbs = srd_run_of(L)->verbs;
+	int ret;
+
+	check_whole(L, memory, "memory:deregister");
+	if (!memory->mr)
+		srd_raise(L, "memory:deregister: this memory is not registered");
+	srd_run_at(L);
+	ret = verbs->dereg_mr(verbs, memory->mr);
+	if (!ret)
+		memory->mr = NULL;
+	srd_push_errno(L, ret);
+	return 1;
+}
+
+/* memory:free(): the registration and the buffer. */
+static int memory_free(lua_State *L)
+{
+	struct srd_memory_object *memory = srd_memory_object_arg(L, 1);
+	struct srd_verbs *verbs = srd_run_of(L)->verbs;
+	int ret = 0;
+
+	check_whole(L, memory, "memory:free");
+	srd_run_at(L);
+	if (memory->mr)
+		ret = verbs->dereg_mr(verbs, memory->mr);
+	if (!ret) {
+		memory->mr = NULL;
+		ret = verbs->free_buffer(verbs, memory->buffer);
+	}
+	if (!ret)
+		srd_object_drop(L, memory);
+	srd_push_errno(L, ret);
+	return 1;
+}
+
+void srd_memory_object_release(struct srd_run *run, struct srd_memory_object *memory)
+{
+	struct srd_verbs *verbs = run->verbs;
+
+	if (memory->mr)
+		srd_teardown_check(run, &memory->object, "dereg_mr",
+				   verbs->dereg_mr(verbs, memory->mr));
+	memory->mr = NULL;
+	srd_teardown_check(run, &memory->object, "free_buffer",
+			   verbs->free_buffer(verbs, memory->buffer));
+}
+
+static bool memory_property(lua_State *L, const char *name)
+{
+	struct srd_memory_object *memory = srd_memory_object_arg(L, 1);
+	const struct srd_mr *mr = memory->whole->mr;
+
+	if (!strcmp(name, "size"))
+		lua_pushinteger(L, (lua_Integer)memory->size);
+	else if (!strcmp(name, "addr"))
+		lua_pushinteger(L, (lua_Integer)(memory->buffer->addr + memory->offset));
+	else if (!strcmp(name, "lkey"))
+		lua_pushinteger(L, mr ? mr->lkey : 0);
+	else if (!strcmp(name, "rkey"))
+		lua_pushinteger(L, mr ? mr->rkey : 0);
+	else if (!strcmp(name, "host"))
+		srd_object_push(L, memory->host);
+	else
+		return false;
+	return true;
+}
+
+/* ---- what a put or get takes: memory, or a table that says the numbers itself ---- */
+
+void srd_view_check(lua_State *L, int index, const char *what, bool local, struct srd_view *view)
+{
+	struct srd_memory_object *memory = srd_object_test(L, index, SRD_OBJECT_MEMORY);
+	const struct srd_mr *mr;
+
+	memset(view, 0, sizeof(*view));
+	if (memory) {
+		srd_memory_object_arg(L, index);
+		mr = memory->whole->mr;
+		view->addr = memory->buffer->addr + memory->offset;
+		view->size = memory->size;
+		view->key = mr ? (local ? mr->lkey : mr->rkey) : 0;
+		return;
+	}
+	if (!lua_istable(L, index))
+		srd_raise(L, "%s: memory is expected, or a table { addr, size, key }, not %s", what,
+			  luaL_typename(L, index));
+	srd_marshal_from(L, index, &srd_struct_view, view);
+}
+
+static const luaL_Reg methods[] = {
+	{"slice", memory_slice},
+	{"fill", memory_fill},
+	{"write", memory_write},
+	{"bytes", memory_bytes},
+	{"first_difference", memory_first_difference},
+	{"deregister", memory_deregister},
+	{"free", memory_free},
+	{NULL, NULL},
+};
+
+void srd_bind_memory(lua_State *L)
+{
+	static const struct srd_class class = {SRD_OBJECT_MEMORY, methods, memory_property};
+
+	srd_class_register(L, &class);
+}

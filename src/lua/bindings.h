@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the bindings, bind_*.c, share with each other and with nobody else. */
+#ifndef SRD_LUA_BINDINGS_H
+#define SRD_LUA_BINDINGS_H
+
+#include <srdlab/lab.h>
+
+#include "run.h"
+
+/* "EINVAL"; a number for an errno that has no name. */
+const char *srd_errno_name(int error);
+
+/* A range of memory with the key that its side needs. */
+struct srd_view {
+	uint64_t addr;
+	uint64_t size;
+	uint32_t key;
+};
+
+/* Fill in *VIEW from memory or a table at INDEX; LOCAL: the key is the lkey. Raises. */
+void srd_view_check(lua_State *L, int index, const char *what, bool local, struct srd_view *view);
+
+struct srd_memory_object *srd_memory_object_arg(lua_State *L, int index);
+/* Push a new one; raises where the backend refuses it. */
+void srd_memory_object_new(lua_State *L, struct srd_host *host, uint64_t size,
+			   const struct srd_memory_options *options);
+
+/* Push the host NAME, opened the first time; raises where there is no device. */
+void srd_host_push(lua_State *L, const char *name);
+/* Push a new queue pair of HOST with the fields of the table at INDEX. */
+void srd_queue_pair_new(lua_State *L, struct srd_host *host, int index);
+
+/* Push an object of TYPE that stands for VERBS; BORROWED: another object releases it. */
+struct srd_object *srd_verbs_object_new(lua_State *L, enum srd_object_type type,
+					struct srd_host *host, bool borrowed);
+/* The verbs object of TYPE at INDEX. */
+void *srd_verbs_check(lua_State *L, int index, enum srd_object_type type);
+
+/* A call of the teardown answered RET, a positive errno or 0: a failure where it is one. */
+void srd_teardown_check(struct srd_run *run, const struct srd_object *object, const char *call,
+			int ret);
+void srd_queue_pair_release(struct srd_run *run, struct srd_queue_pair_object *q);
+void srd_memory_object_release(struct srd_run *run, struct srd_memory_object *memory);
+void srd_host_release(struct srd_run *run, struct srd_host *host);
+
+/* Give COMMAND to the backend; raises, on behalf of WHAT, where it is refused. */
+void srd_lab_check(lua_State *L, const char *what, struct srd_lab *command);
+
+/* t:connect */
+int srd_connect(lua_State *L);
+
+/* The methods of faults, which are t's: the scenario's class takes them in. */
+extern const luaL_Reg srd_fault_methods[];
+
+#endif

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ops: one put or get each, from its submission until the script knows how it ended. One
+ * that is done well is the script's alone; one that failed is kept until somebody looks
+ * at it, since a failure that nobody looks at fails the scenario.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include <srdlab/lab.h>
+
+#include "marshal.h"
+#include "qp/observe.h"
+#include "run.h"
+#include "verbs/alloc.h"
+
+static const char ops_key; /* of the registry: the table that keeps ops alive */
+
+const char *srd_op_name(const struct srd_op_object *op)
+{
+	return op->op.kind == SRD_OP_PUT ? "put" : "get";
+}
+
+static void forget_number(struct srd_run *run, struct srd_op_object *op);
+
+/* ---- the run's list ---- */
+
+static void push_ops(lua_State *L)
+{
+	if (lua_rawgetp(L, LUA_REGISTRYINDEX, &ops_key) != LUA_TNIL)
+		return;
+	lua_pop(L, 1);
+	lua_newtable(L);
+	lua_pushvalue(L, -1);
+	lua_rawsetp(L, LUA_REGISTRYINDEX, &ops_key);
+}
+
+struct srd_op_object *srd_op_new(lua_State *L, struct srd_queue_pair_object *q,
+				 const struct srd_op *op, uint64_t num_requests)
+{
+	struct srd_run *run = srd_run_of(L);
+	struct srd_op_object *o;
+	size_t size = sizeof(*o);
+
+	if (num_requests > 1 << 20)
+		num_requests = 1 << 20;
+	size += (size_t)num_requests * sizeof(o->requests[0]);
+	o = srd_object_new(L, SRD_OBJECT_OP, size, 0);
+	o->object.line = run->stream.line;
+	o->qp = q;
+	o->op = *op;
+	o->op.cookie = (uintptr_t)o;
+	o->capacity = (uint32_t)num_requests;
+	push_ops(L);
+	lua_pushvalue(L, -2);
+	o->ref = luaL_ref(L, -2);
+	lua_pop(L, 1);
+	o->prev = run->last_op;
+	if (run->last_op)
+		run->last_op->next = o;
+	else
+		run->ops = o;
+	run->last_op = o;
+	return o;
+}
+
+/* Take it out of the list. It must be reachable from a stack or be done with. */
+void srd_op_settle(struct srd_run *run, struct srd_op_object *op)
+{
+	lua_State *L = run->lua.L;
+
+	if (op->ref == LUA_NOREF)
+		return;
+	if (op->next)
+		op->next->prev = op->prev;
+	else
+		run->last_op = op->prev;
+	if (op->prev)
+		op->prev->next = op->next;
+	else
+		run->ops = op->next;
+	lua_rawgetp(L, LUA_REGISTRYINDEX, &ops_key);
+	luaL_unref(L, -1, op->ref);
+	lua_pop(L, 1);
+	op->ref = LUA_NOREF;
+}
+
+/* It never came to be: the post failed. */
+void srd_op_forget(struct srd_run *run, struct srd_op_object *op)
+{
+	forget_number(run, op);
+	srd_op_settle(run, op);
+}
+
+void srd_op_inspect(struct srd_op_object *op)
+{
+	op->inspected = true;
+	srd_op_settle(op->object.lua->run, op);
+}
+
+/* ---- their numbers in the stream ---- */
+
+static bool number_op(struct srd_run *run, struct srd_op_object *op)
+{
+	while (!run->by_number_size || run->by_number[op->number & (run->by_number_size - 1)]) {
+		uint32_t size = run->by_number_size ? run->by_number_size * 2 : 16;
+		struct srd_op_object **table = srd_calloc(size, sizeof(*table));
+
+		if (!table) {
+			run->failed_alloc = true;
+			return false;
+		}
+		for (uint32_t i = 0; i < run->by_number_size; i++)
+			if (run->by_number[i])
+				table[run->by_number[i]->number & (size - 1)] = run->by_number[i];
+		srd_free(run->by_number);
+		run->by_number = table;
+		run->by_number_size = size;
+	}
+	run->by_number[op->number & (run->by_number_size - 1)] = op;
+	return true;
+}
+
+static struct srd_op_object *find_op(struct srd_run *run, uint32_t number)
+{
+	struct srd_op_object *op;
+
+	if (!run->by_number_size)
+		return NULL;
+	op = run->by_number[number & (run->by_number_size - 1)];
+	return op && op->number == number ? op : NULL;
+}
+
+static void forget_number(struct srd_run *run, struct srd_op_object *op)
+{
+	if (op->number && find_op(run, op->number) == op)
+		run->by_number[op->number & (run->by_number_size - 1)] = NULL;
+}
+
+/* ---- what went to each verbs queue pair ---- */
+
+static struct srd_traffic *traffic(struct srd_run *run, uint32_t handle)
+{
+	static struct srd_traffic none; /* stands in where there is no memory: see failed_alloc */
+
+	if (handle >= run->num_traffic) {
+		uint32_t n = handle + 16;
+		struct srd_traffic *list = srd_reallocarray(run->traffic, n, sizeof(*list));
+
+		if (!list) {
+			run->failed_alloc = true;
+			none = (struct srd_traffic){0};
+			return &none;
+		}
+		memset(&list[run->num_traffic], 0, (n - run->num_traffic) * sizeof(*list));
+		run->traffic = list;
+		run->num_traffic = n;
+	}
+	return &run->traffic[handle];
+}
+
+struct srd_traffic srd_run_traffic(struct srd_run *run, const struct srd_qp *qp)
+{
+	return *traffic(run, qp->handle);
+}
+
+static void remember_request(struct srd_run *run, const struct srd_ev_wr_post *wr)
+{
+	struct srd_op_object *op = find_op(run, wr->ev.op);
+	struct srd_op_request *request;
+
+	if (!op)
+		return;
+	if (op->num_requests < op->capacity) {
+		request = &op->requests[op->num_requests];
+		request->wr_id = wr->wr_id;
+		request->offset = wr->addr - op->op.local.addr;
+		request->length = (uint32_t)wr->length;
+	}
+	op->num_requests++;
+	traffic(run, wr->ev.object)->of_ops++;
+}
+
+static void count_session(struct srd_run *run, const struct srd_ev_session_complete *event)
+{
+	struct srd_traffic *t = traffic(run, event->ev.object);
+
+	if (!event->result)
+		t->requests += event->num_wr;
+}
+
+static void count_receive(struct srd_run *run, const struct srd_ev_recv_post *event)
+{
+	if (!event->result)
+		traffic(run, event->ev.object)->receives++;
+}
+
+void srd_run_event(void *arg, const struct srd_event *event)
+{
+	struct srd_run *run = arg;
+
+	switch (event->type) {
+	case SRD_EV_OP_BEGIN:
+		if (!run->submitting)
+			break;
+		run->submitting->number = event->op;
+		number_op(run, run->submitting);
+		break;
+	case SRD_EV_WR_POST:
+		remember_request(run, (const struct srd_ev_wr_post *)event);
+		break;
+	case SRD_EV_SESSION_COMPLETE:
+		count_session(run, (const struct srd_ev_session_complete *)event);
+		break;
+	case SRD_EV_RECV_POST:
+		count_receive(run, (const struct srd_ev_recv_post *)event);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- how they end ---- */
+
+static void finish(struct srd_run *run, struct srd_op_object *op,
+		   const struct srd_op_result *result)
+{
+	op->done = true;
+	op->result = result->result;
+	op->status = result->status;
+	op->vendor_err = result->vendor_err;
+	op->wr_id = result->wr_id;
+	if (result->result && result->error.message[0])
+		op->message = srd_run_text(run, result->error.message);
+	forget_number(run, op);
+	op->qp->num_pending--;
+	run->changes++;
+	if (!result->result)
+		srd_op_settle(run, op);
+}
+
+bool srd_op_take_results(struct srd_run *run, struct srd_queue_pair_object *q)
+{
+	struct srd_op_result result;
+	bool any = false;
+
+	while (srd_observed_scheduler_ops.result(q->scheduler, &result) == 1) {
+		finish(run, (struct srd_op_object *)(uintptr_t)result.cookie, &result);
+		any = true;
+	}
+	return any;
+}
+
+void srd_op_activate(struct srd_run *run, struct srd_queue_pair_object *q)
+{
+	struct srd_queue_pair_object **at = &run->active;
+
+	if (q->is_active)
+		return;
+	while (*at)
+		at = &(*at)->active;
+	*at = q;
+	q->active = NULL;
+	q->is_active = true;
+}
+
+void srd_op_deactivate(struct srd_run *run, struct srd_queue_pair_object *q)
+{
+	struct srd_queue_pair_object **at = &run->active;
+
+	if (!q->is_active)
+		return;
+	while (*at != q)
+		at = &(*at)->active;
+	*at = q->active;
+	q->is_active = false;
+}
+
+bool srd_run_progress(struct srd_run *run)
+{
+	struct srd_queue_pair_object **at = &run->active, *q;
+	bool any = false;
+
+	while ((q = *at)) {
+		any |= srd_observed_scheduler_ops.progress(q->scheduler, NULL) > 0;
+		any |= srd_op_take_results(run, q);
+		if (q->num_pending) {
+			at = &q->active;
+		} else {
+			*at = q->active;
+			q->is_active = false;
+		}
+	}
+	return any;
+}
+
+/* First in, first out: those still queued are the last that were submitted. */
+bool srd_op_is_queued(const struct srd_op_object *op)
+{
+	const struct srd_queue_pair_object *q = op->qp;
+
+	if (op->done || !op->sequence || !q->scheduler)
+		return false;
+	return op->sequence > q->num_submitted - srd_observed_scheduler_ops.queued(q->scheduler);
+}
+
+void srd_op_cause(const struct srd_op_object *op, char *text, size_t size)
+{
+	if (op->message)
+		snprintf(text, size, "%s", op->message);
+	else if (op->result == -EIO)
+		snprintf(text, size, "%s, vendor status %u: %s", srd_wc_status_str(op->status),
+			 op->vendor_err, srd_efa_status_meaning(op->vendor_err));
+	else
+		snprintf(text, size, "%s", strerror(-op->result));
+}
+
+static const char *place_name(enum srd_request_place place)
+{
+	switch (place) {
+	case SRD_PLACE_UNKNOWN:
+		return "somewhere";
+	case SRD_PLACE_SESSION:
+		return "in a session that is not completed";
+	case SRD_PLACE_SEND_QUEUE:
+		return "in the send queue";
+	case SRD_PLACE_WIRE:
+		return "on the wire";
+	case SRD_PLACE_HELD:
+		return "held: its completion waits for t:release";
+	case SRD_PLACE_LOST:
+		return "lost: nothing will complete it";
+	case SRD_PLACE_COMPLETED:
+		return "completed, in the completion queue";
+	case SRD_PLACE_RNR:
+		return "parked until the peer posts a receive";
+	}
+	return "somewhere";
+}
+
+void srd_op_explain(struct srd_run *run, struct srd_op_object *op, luaL_Buffer *out)
+{
+	uint32_t known = op->num_requests < op->capacity ? op->num_requests : op->capacity;
+	char line[320];
+	int shown = 0;
+
+	snprintf(line, sizeof(line), "\n  the %s of line %u: %s", srd_op_name(op), op->object.line,
+		 srd_op_is_queued(op) ? "queued, it waits for credits" : "posted");
+	luaL_addstring(out, line);
+	for (uint32_t i = 0; i < known && shown < 8; i++) {
+		struct srd_lab command = {.kind = SRD_LAB_LOCATE,
+					  .qp = op->qp->verbs_qp->verbs,
+					  .wr_id = op->requests[i].wr_id};
+
+		if (run->verbs->lab(run->verbs, &command))
+			continue; /* it was reaped, or the backend cannot tell */
+		snprintf(line, sizeof(line), "\n    request %u of %u (wr_id %llu): %s", i + 1,
+			 op->num_requests, (unsigned long long)op->requests[i].wr_id,
+			 place_name(command.place));
+		luaL_addstring(out, line);
+		shown++;
+	}
+}
+
+/* ---- the class ---- */
+
+static struct srd_op_object *check_op(lua_State *L)
+{
+	return srd_object_check(L, 1, SRD_OBJECT_OP);
+}
+
+static int op_status(lua_State *L)
+{
+	struct srd_op_object *op = check_op(L);
+
+	if (!op->done)
+		lua_pushstring(L, srd_op_is_queued(op) ? "queued" : "pending");
+	else
+		lua_pushstring(L, op->result ? "failed" : "done");
+	if (op->done)
+		srd_op_inspect(op);
+	return 1;
+}
+
+static int op_error(lua_State *L)
+{
+	struct srd_op_object *op = check_op(L);
+	char cause[700];
+
+	if (!op->done || !op->result)
+		return 0;
+	srd_op_inspect(op);
+	srd_op_cause(op, cause, sizeof(cause));
+	lua_pushstring(L, cause);
+	return 1;
+}
+
+/* The requests that were posted so far; raises where they were more than foreseen. */
+static uint32_t check_requests(lua_State *L, struct srd_op_object *op)
+{
+	if (op->num_requests > op->capacity)
+		srd_raise(L, "this %s posted %d requests, and only %d were foreseen",
+			  srd_op_name(op), (int)op->num_requests, (int)op->capacity);
+	return op->num_requests;
+}
+
+static int op_chunks(lua_State *L)
+{
+	struct srd_op_object *op = check_op(L);
+	uint32_t n = check_requests(L, op);
+
+	lua_createtable(L, (int)n, 0);
+	for (uint32_t i = 0; i < n; i++) {
+		lua_createtable(L, 2, 0);
+		lua_pushinteger(L, (lua_Integer)op->requests[i].offset);
+		lua_rawseti(L, -2, 1);
+		lua_pushinteger(L, op->requests[i].length);
+		lua_rawseti(L, -2, 2);
+		lua_rawseti(L, -2, (lua_Integer)i + 1);
+	}
+	return 1;
+}
+
+static int op_wr_ids(lua_State *L)
+{
+	struct srd_op_object *op = check_op(L);
+	uint32_t n = check_requests(L, op);
+
+	lua_createtable(L, (int)n, 0);
+	for (uint32_t i = 0; i < n; i++) {
+		lua_pushinteger(L, (lua_Integer)op->requests[i].wr_id);
+		lua_rawseti(L, -2, (lua_Integer)i + 1);
+	}
+	return 1;
+}
+
+static int op_request(lua_State *L)
+{
+	struct srd_op_object *op = check_op(L);
+	uint32_t n = check_requests(L, op);
+	uint64_t i = srd_check_uint(L, 2, "op:request", UINT32_MAX);
+	struct srd_request *request;
+
+	if (!n && !op->done)
+		srd_raise(L,
+			  "op:request: this %s is queued, so that it has no request yet; name "
+			  "one to come with q:next_request",
+			  srd_op_name(op));
+	if (i < 1 || i > n)
+		srd_raise(L, "op:request: %d is out of range: this %s posted %d", (int)i,
+			  srd_op_name(op), (int)n);
+	request = srd_object_new(L, SRD_OBJECT_REQUEST, sizeof(*request), 0);
+	request->qp = op->qp;
+	request->wr_id = op->requests[i - 1].wr_id;
+	return 1;
+}
+
+static bool op_property(lua_State *L, const char *name)
+{
+	struct srd_op_object *op = lua_touserdata(L, 1);
+
+	if (!strcmp(name, "line"))
+		lua_pushinteger(L, op->object.line);
+	else if (!strcmp(name, "kind"))
+		lua_pushstring(L, srd_op_name(op));
+	else if (!strcmp(name, "queue_pair"))
+		srd_object_push(L, op->qp);
+	else
+		return false;
+	return true;
+}
+
+static const luaL_Reg methods[] = {
+	{"status", op_status}, {"error", op_error},     {"chunks", op_chunks},
+	{"wr_ids", op_wr_ids}, {"request", op_request}, {NULL, NULL},
+};
+
+void srd_bind_op(lua_State *L)
+{
+	static const struct srd_class class = {SRD_OBJECT_OP, methods, op_property};
+	static const luaL_Reg none[] = {{NULL, NULL}};
+	static const struct srd_class request = {SRD_OBJECT_REQUEST, none, NULL};
+
+	srd_class_register(L, &class);
+	srd_class_register(L, &request);
+}

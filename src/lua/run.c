@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <xxhash.h>
+
+#include "marshal.h"
+#include "run.h"
+#include "script.h"
+#include "verbs/alloc.h"
+#include "qp/efa_srd.h"
+#include "qp/scheduler.h"
+#include "rules/rules.h"
+#include "verbs/inject.h"
+#include "verbs/limit_table.h"
+#include "verbs/observe.h"
+
+static uint64_t monotonic(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+const char *srd_run_text(struct srd_run *run, const char *text)
+{
+	size_t size = strlen(text) + 1;
+	struct srd_text *t = srd_malloc(sizeof(*t) + size);
+
+	if (!t) {
+		run->failed_alloc = true;
+		return NULL;
+	}
+	memcpy(t->text, text, size);
+	t->next = run->texts;
+	run->texts = t;
+	return t->text;
+}
+
+void srd_run_fail(struct srd_run *run, int line, const char *rule, const char *format, ...)
+{
+	struct srd_scenario_result *result = run->result;
+	struct srd_failure *list, *failure;
+	char text[4096];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	result->verdict = SRD_FAILED;
+	list = srd_reallocarray(result->failures, (size_t)result->num_failures + 1, sizeof(*list));
+	if (!list) {
+		run->failed_alloc = true;
+		return;
+	}
+	result->failures = list;
+	failure = &list[result->num_failures++];
+	failure->line = line ? line : run->info->line;
+	failure->rule = rule ? srd_strdup(rule) : NULL;
+	failure->file = srd_strdup(run->script->path);
+	failure->message = srd_strdup(text);
+	run->failed_alloc |= !failure->file || !failure->message || (rule && !failure->rule);
+}
+
+/* ---- skipping ---- */
+
+static const struct {
+	const char *name;
+	uint32_t can;
+	const char *reason;
+} abilities[] = {
+	{"faults", SRD_VERBS_CAN_FAULTS, "cannot inject faults"},
+	{"fabric", SRD_VERBS_CAN_FABRIC, "has no fabric that can be set"},
+	{"virtual_time", SRD_VERBS_CAN_VIRTUAL_TIME, "has no virtual time"},
+	{"origin", SRD_VERBS_CAN_ORIGIN, "has no origin-only memory"},
+	{"hosts", SRD_VERBS_CAN_HOSTS, "has one device for all hosts"},
+	{"profile", SRD_VERBS_CAN_FABRIC, "takes no profile"},
+};
+
+static void skip(struct srd_run *run, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void skip(struct srd_run *run, const char *format, ...)
+{
+	char text[600];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	run->result->verdict = SRD_SKIPPED;
+	run->result->skip_reason = srd_strdup(text);
+	run->failed_alloc |= !run->result->skip_reason;
+}
+
+/* Whether the backend lacks something that the scenario needs: then it is skipped. */
+static bool lacks_ability(struct srd_run *run)
+{
+	const struct srd_backend *backend = run->config->backend;
+
+	for (const char *const *need = run->info->needs; *need; need++) {
+		for (size_t i = 0; i < sizeof(abilities) / sizeof(abilities[0]); i++) {
+			if (strcmp(*need, abilities[i].name) || backend->can & abilities[i].can)
+				continue;
+			skip(run, "needs \"%s\": the %s backend %s", *need, backend->name,
+			     abilities[i].reason);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- the tables ---- */
+
+static int open_tables(struct srd_run *run, struct srd_error *error)
+{
+	struct srd_backend_options options = {
+		.profile = &run->profile,
+		.device = run->config->device,
+		.seed = run->config->seed,
+		.stream = &run->stream,
+	};
+	struct srd_verbs *observed;
+	int ret = run->config->backend->open(&options, &run->verbs, error);
+
+	if (ret)
+		return ret;
+	if (run->options.num_limits) {
+		ret = srd_limits_open(run->verbs, run->options.limits, run->options.num_limits,
+				      &run->limits, error);
+		if (ret)
+			return ret;
+		run->verbs = srd_limits_verbs(run->limits);
+	}
+	ret = srd_inject_open(run->verbs, &run->inject, error);
+	if (ret)
+		return ret;
+	run->verbs = srd_inject_verbs(run->inject);
+	ret = srd_observe_open(run->verbs, &run->stream, run->inject, &observed, error);
+	if (!ret)
+		run->verbs = observed;
+	return ret;
+}
+
+/* ---- the stream ---- */
+
+/* The bytes of every event, as a trace file has them. */
+static void hash_event(void *arg, const struct srd_event *event)
+{
+	struct srd_run *run = arg;
+
+	run->result->num_events++;
+	if (run->hash)
+		XXH64_update(run->hash, event, srd_event_infos[event->type].size);
+}
+
+static int open_stream(struct srd_run *run, struct srd_error *error)
+{
+	const struct srd_run_config *config = run->config;
+	int ret = srd_rules_create(config->rules, config->suppressions, &run->rules, error);
+
+	if (ret)
+		return ret;
+	srd_rules_script(run->rules, run->script->path);
+	if (config->hash) {
+		run->hash = XXH64_createState();
+		if (!run->hash)
+			return srd_error_set(error, -ENOMEM, "out of memory");
+		XXH64_reset(run->hash, 0);
+	}
+	ret = srd_stream_add(&run->stream, srd_run_event, run);
+	ret = ret ? ret : srd_stream_add(&run->stream, hash_event, run);
+	ret = ret ? ret : srd_stream_add(&run->stream, srd_rules_event, run->rules);
+	for (int i = 0; i < config->num_readers && !ret; i++)
+		ret = srd_stream_add(&run->stream, config->readers[i].fn,
+				     config->readers[i].reader);
+	return ret ? srd_error_set(error, ret, "too many readers of the stream") : 0;
+}
+
+static void emit_begin(struct srd_run *run, int index)
+{
+	struct srd_ev_scenario_begin event = {
+		.ev = {.type = SRD_EV_SCENARIO_BEGIN, .source = SRD_SOURCE_ENGINE},
+		.index = (uint32_t)index,
+		.seed = run->config->seed,
+	};
+
+	srd_stream_emit(&run->stream, &event.ev);
+}
+
+static void emit_end(struct srd_run *run, int index)
+{
+	struct srd_ev_scenario_end event = {
+		.ev = {.type = SRD_EV_SCENARIO_END, .source = SRD_SOURCE_ENGINE},
+		.index = (uint32_t)index,
+		.verdict = run->result->verdict,
+	};
+
+	srd_stream_emit(&run->stream, &event.ev);
+}
+
+/* ---- the script's side ---- */
+
+struct start {
+	struct srd_run *run;
+	int index;
+};
+
+static int open_script(lua_State *L)
+{
+	srd_script_open(L, lua_touserdata(L, 1));
+	return 1;
+}
+
+/* The chunk has run: read the scenario's options and make the task of its body. */
+static int prepare_body(lua_State *L)
+{
+	struct start *start = lua_touserdata(L, 1);
+	struct srd_run *run = start->run;
+
+	srd_script_push(L, start->index);
+	if (lua_isnil(L, -1))
+		return luaL_error(L, "the script makes other scenarios than when it was loaded");
+	lua_rawgeti(L, -1, 2);
+	srd_marshal_from(L, -1, &srd_struct_scenario_options, &run->options);
+	srd_script_limits(L, -1, &run->options);
+	if (lua_getfield(L, -1, "profile") != LUA_TNIL)
+		srd_script_profile(L, -1, &run->profile, &run->profile);
+	lua_pop(L, 2);
+	lua_rawgeti(L, -1, 3);
+	srd_task_new(L);
+	return 0;
+}
+
+/* Everything up to the first line of the body. False: it failed, or there is no need. */
+static bool prepare(struct srd_run *run, int index)
+{
+	struct start start = {.run = run, .index = index};
+	lua_State *L = run->lua.L, *co = L;
+	struct srd_place place;
+	int status;
+
+	lua_pushcfunction(L, open_script);
+	lua_pushlightuserdata(L, (void *)run->script);
+	status = lua_pcall(L, 1, 1, 0);
+	if (status == LUA_OK)
+		status = srd_script_call(L, 0, &co);
+	if (status == LUA_OK) {
+		co = L;
+		lua_pushcfunction(L, prepare_body);
+		lua_pushlightuserdata(L, &start);
+		status = lua_pcall(L, 1, 0, 0);
+	}
+	if (status == LUA_OK)
+		return true;
+	srd_script_explain(co, status, run->script, &place);
+	srd_run_fail(run, place.line, NULL, "%s", place.text);
+	return false;
+}
+
+/* Ops that failed, and that nothing in the script has looked at. */
+static void judge_ops(struct srd_run *run)
+{
+	char cause[700];
+
+	for (struct srd_op_object *op = run->ops; op; op = op->next) {
+		if (!op->done || op->inspected)
+			continue;
+		srd_op_cause(op, cause, sizeof(cause));
+		srd_run_fail(run, (int)op->object.line, NULL,
+			     "this %s failed and nothing looked at it: %s", srd_op_name(op), cause);
+	}
+}
+
+/* ---- the verdict ---- */
+
+static void report_violation(struct srd_run *run, const struct srd_violation *violation)
+{
+	const struct srd_rule_info *rule = &srd_rule_infos[violation->rule];
+	char times[48] = "";
+
+	if (violation->count > 1)
+		snprintf(times, sizeof(times), " (%llu times)",
+			 (unsigned long long)violation->count);
+	srd_run_fail(run, (int)violation->line, rule->id, "%s: %s%s\n  %s\n%s", rule->id,
+		     violation->evidence, times, rule->statement,
+		     violation->timeline ? violation->timeline : "");
+}
+
+/*
+ * What the rules found. Where the scenario says which rule must fire, that one does not
+ * count against it, its absence does.
+ */
+static int judge_rules(struct srd_run *run, struct srd_error *error)
+{
+	const struct srd_violation *list;
+	const char *expected = run->info->violates;
+	bool fired = false;
+	int n, ret = srd_rules_finish(run->rules, error);
+
+	if (ret)
+		return ret;
+	n = srd_rules_violations(run->rules, &list);
+	for (int i = 0; i < n; i++) {
+		if (expected && !strcmp(srd_rule_infos[list[i].rule].id, expected))
+			fired = true;
+		else
+			report_violation(run, &list[i]);
+	}
+	if (expected && !fired)
+		srd_run_fail(run, run->info->line, expected,
+			     "%s was expected to be violated and was not", expected);
+	return 0;
+}
+
+/* The world of the scenario, from the opening of the tables to their close. */
+static int run_in_world(struct srd_run *run, int index, struct srd_error *error)
+{
+	int ret = open_stream(run, error);
+
+	if (!ret)
+		ret = open_tables(run, error);
+	if (ret) {
+		if (run->verbs)
+			run->verbs->close(run->verbs);
+		return ret;
+	}
+	emit_begin(run, index);
+	srd_run_tasks(run);
+	srd_run_drain(run);
+	judge_ops(run);
+	srd_run_teardown(run);
+	run->result->virtual_time = run->verbs->now(run->verbs);
+	run->verbs->close(run->verbs);
+	emit_end(run, index);
+	return judge_rules(run, error);
+}
+
+static int execute(struct srd_run *run, int index, struct srd_error *error)
+{
+	int ret = srd_lua_open(&run->lua, &run->config->sandbox, run->config->seed);
+
+	if (ret)
+		return srd_error_set(error, ret, "out of memory");
+	run->lua.run = run;
+	run->lua.log = run->config->log;
+	run->lua.log_arg = run->config->log_arg;
+	ret = srd_watchdog_start(&run->lua, run->config->sandbox.time_limit);
+	if (ret)
+		return srd_error_set(error, ret, "no timer: %s", strerror(-ret));
+	if (prepare(run, index) && !lacks_ability(run)) {
+		ret = run_in_world(run, index, error);
+		if (ret == -ENODEV) {
+			skip(run, "%s", error->message);
+			ret = 0;
+		}
+	}
+	srd_watchdog_stop(&run->lua);
+	return ret;
+}
+
+static void release(struct srd_run *run)
+{
+	srd_lua_close(&run->lua);
+	srd_rules_destroy(run->rules);
+	if (run->hash)
+		run->result->trace_hash = XXH64_digest(run->hash);
+	XXH64_freeState(run->hash);
+	while (run->texts) {
+		struct srd_text *text = run->texts;
+
+		run->texts = text->next;
+		srd_free(text);
+	}
+	srd_free(run->by_number);
+	srd_free(run->traffic);
+}
+
+int srd_scenario_run(const struct srd_script *script, int index,
+		     const struct srd_run_config *config, struct srd_scenario_result *result,
+		     struct srd_error *error)
+{
+	uint64_t began = monotonic();
+	struct srd_run run = {
+		.script = script,
+		.config = config,
+		.info = srd_script_scenario(script, index),
+		.result = result,
+		.queue_pair_ops = &srd_efa_srd_ops,
+		.scheduler_ops = &srd_credit_scheduler_ops,
+		.profile = config->profile ? *config->profile : *srd_profile_find("efa1"),
+	};
+	struct srd_error local;
+	int ret;
+
+	memset(result, 0, sizeof(*result));
+	if (!run.info)
+		return srd_error_set(error, -EINVAL, "%s has no scenario %d", script->path, index);
+	ret = execute(&run, index, error ? error : &local);
+	release(&run);
+	if (!ret && run.failed_alloc)
+		ret = srd_error_set(error, -ENOMEM, "out of memory");
+	result->wall_time = monotonic() - began;
+	return ret;
+}
+
+void srd_scenario_result_release(struct srd_scenario_result *result)
+{
+	for (int i = 0; i < result->num_failures; i++) {
+		srd_free(result->failures[i].file);
+		srd_free(result->failures[i].rule);
+		srd_free(result->failures[i].message);
+	}
+	srd_free(result->failures);
+	srd_free(result->skip_reason);
+	memset(result, 0, sizeof(*result));
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One run of one scenario: the tables, the stream, what the script has made, and the
+ * coroutines that execute it. Everything here has the life of the run.
+ */
+#ifndef SRD_LUA_RUN_H
+#define SRD_LUA_RUN_H
+
+#include <xxhash.h>
+
+#include <srdlab/profile.h>
+#include <srdlab/queue_pair.h>
+
+#include "object.h"
+#include "options.h"
+#include "state.h"
+
+struct srd_run;
+struct srd_inject;
+struct srd_limits;
+struct srd_rules;
+
+/* A host and the device that it opened, with the protection domain that its parts share. */
+struct srd_host {
+	struct srd_object object;
+	struct srd_object *context; /* host.verbs; borrowed */
+	struct srd_object *pd;      /* host.verbs.pd; borrowed */
+	struct srd_cq_pool *pool;
+	uint32_t index;
+	char name[64];
+};
+
+struct srd_memory_object {
+	struct srd_object object;
+	struct srd_memory_object *whole; /* of a slice: what it is a part of; else itself */
+	struct srd_host *host;
+	struct srd_buffer *buffer;
+	struct srd_mr *mr; /* NULL: not registered */
+	uint64_t offset;
+	uint64_t size;
+};
+
+struct srd_queue_pair_object {
+	struct srd_object object;
+	struct srd_host *host;
+	struct srd_queue_pair *qp;
+	struct srd_scheduler *scheduler; /* NULL until there is traffic */
+	struct srd_cq *lease;            /* of the host's pool; NULL: the script gave its own */
+	struct srd_cq *send_cq;
+	struct srd_cq *recv_cq;
+	struct srd_object *verbs_qp; /* q.verbs; borrowed */
+	struct srd_queue_pair_config config;
+	uint64_t num_submitted;               /* ops through the scheduler */
+	uint32_t num_pending;                 /* ops without a result */
+	struct srd_queue_pair_object *active; /* next in the run's list of those with such ops */
+	bool is_active;
+};
+
+/* One request that was posted for an op, as the seam saw it. */
+struct srd_op_request {
+	uint64_t wr_id;
+	uint64_t offset; /* of the op's local memory */
+	uint32_t length;
+};
+
+struct srd_op_object {
+	struct srd_object object;
+	struct srd_queue_pair_object *qp;
+	struct srd_op_object *next, *prev; /* in the run's list of ops that matter still */
+	struct srd_op op;
+	int ref;           /* of the table that keeps it alive; LUA_NOREF: it is settled */
+	uint64_t sequence; /* among those that the scheduler was given; 0: a direct one */
+	uint32_t number;   /* in the stream; 0: no event yet */
+	bool done;
+	bool inspected; /* the script has looked at how it ended */
+	int result;
+	enum srd_wc_status status;
+	uint32_t vendor_err;
+	uint64_t wr_id;
+	const char *message; /* of the run; NULL: none */
+	uint32_t num_requests;
+	uint32_t capacity;
+	struct srd_op_request requests[];
+};
+
+/* A request that was posted, or the ORDINAL-th of the queue pair, posted or not. */
+struct srd_request {
+	struct srd_object object;
+	struct srd_queue_pair_object *qp;
+	bool by_ordinal;
+	uint64_t wr_id;
+	uint64_t ordinal;
+};
+
+struct srd_task {
+	struct srd_object object;
+	lua_State *co;
+	struct srd_task *next;
+	bool started;
+	bool done;
+	bool waiting;      /* for something that is not another task's doing */
+	uint64_t deadline; /* while it waits; UINT64_MAX: none */
+	uint32_t line;     /* where it waits */
+	const char *what;  /* it waits for; NULL: for OP */
+	struct srd_op_object *op;
+};
+
+/* What was posted to one verbs queue pair. */
+struct srd_traffic {
+	uint64_t requests; /* of sessions that succeeded */
+	uint64_t of_ops;   /* those among them that belong to an op */
+	uint64_t receives;
+};
+
+/* A text that lives as long as the run. */
+struct srd_text {
+	struct srd_text *next;
+	char text[];
+};
+
+struct srd_run {
+	struct srd_lua lua;
+	const struct srd_script *script;
+	const struct srd_run_config *config;
+	const struct srd_scenario_info *info;
+	struct srd_scenario_options options;
+	struct srd_profile profile;
+	struct srd_scenario_result *result;
+	const struct srd_queue_pair_ops *queue_pair_ops; /* what is tested, to be observed */
+	const struct srd_scheduler_ops *scheduler_ops;
+	/* the tables, from the top */
+	struct srd_verbs *verbs;
+	struct srd_limits *limits; /* NULL: the scenario lowers none */
+	struct srd_inject *inject;
+	struct srd_stream stream;
+	struct srd_rules *rules;
+	XXH64_state_t *hash; /* NULL: not asked for */
+	/* what the script has made */
+	struct srd_object *objects[SRD_NUM_OBJECT_TYPES]; /* the newest of each type */
+	uint32_t num_objects[SRD_NUM_OBJECT_TYPES];       /* ever made */
+	uint32_t num_fills;                               /* seeds of random content given out */
+	struct srd_op_object *ops, *last_op; /* not done, or failed and not looked at */
+	struct srd_op_object *submitting;
+	struct srd_op_object **by_number; /* those not done, at number modulo its size */
+	uint32_t by_number_size;          /* a power of two, or 0 */
+	struct srd_queue_pair_object *active;
+	struct srd_traffic *traffic; /* by the handle of the queue pair */
+	uint32_t num_traffic;
+	struct srd_text *texts;
+	/* the tasks, in the order of their making */
+	struct srd_task *tasks;
+	uint32_t num_live_tasks;
+	struct srd_task *current;
+	uint64_t changes; /* counts what may end a wait: ops and tasks that are done */
+	int trouble;      /* -EDEADLK or -ETIME: for the next task that waits to raise */
+	bool failed_alloc;
+};
+
+static inline struct srd_run *srd_run_of(lua_State *L)
+{
+	return srd_lua_of(L)->run;
+}
+
+/* At the start of every binding that may emit: the events that follow are of this line. */
+static inline void srd_run_at(lua_State *L)
+{
+	srd_run_of(L)->stream.line = (uint32_t)srd_lua_line(L);
+}
+
+/* Keep a copy of TEXT; NULL where there is no memory for it. */
+const char *srd_run_text(struct srd_run *run, const char *text);
+
+/* Add a failure to the result; the message is one or more lines. */
+void srd_run_fail(struct srd_run *run, int line, const char *rule, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Ops */
+
+/*
+ * Push a new op on Q, which the run keeps until it is settled. May raise. NUM_REQUESTS: as
+ * many can be remembered.
+ */
+struct srd_op_object *srd_op_new(lua_State *L, struct srd_queue_pair_object *q,
+				 const struct srd_op *op, uint64_t num_requests);
+/* Take what the scheduler of Q has finished; true: there was something. */
+bool srd_op_take_results(struct srd_run *run, struct srd_queue_pair_object *q);
+/* Q has ops to be polled for; it has none any more. */
+void srd_op_activate(struct srd_run *run, struct srd_queue_pair_object *q);
+void srd_op_deactivate(struct srd_run *run, struct srd_queue_pair_object *q);
+/* OP was not accepted. */
+void srd_op_forget(struct srd_run *run, struct srd_op_object *op);
+/* The script knows how OP, which is done, ended. */
+void srd_op_inspect(struct srd_op_object *op);
+/* "IBV_WC_...", with what it means, or the sentence of its error. */
+void srd_op_cause(const struct srd_op_object *op, char *text, size_t size);
+const char *srd_op_name(const struct srd_op_object *op); /* "put" */
+bool srd_op_is_queued(const struct srd_op_object *op);
+/* Forget OP: it is done and the script knows, or the run ends. Cannot raise. */
+void srd_op_settle(struct srd_run *run, struct srd_op_object *op);
+/* A sentence on where OP is and why it is not done. */
+void srd_op_explain(struct srd_run *run, struct srd_op_object *op, luaL_Buffer *out);
+/* Poll every queue pair with ops; true: a completion or a result came. */
+bool srd_run_progress(struct srd_run *run);
+/* The reader of the stream that learns which requests an op has. */
+void srd_run_event(void *run, const struct srd_event *event);
+
+struct srd_traffic srd_run_traffic(struct srd_run *run, const struct srd_qp *qp);
+
+/* Tasks */
+/* Run BODY's task, made by srd_task_new, and those it spawns, to their ends. */
+void srd_run_tasks(struct srd_run *run);
+/*
+ * The body is over: let the ops that nobody has looked at come to their ends, as far as
+ * they do by themselves, so that a failure is not missed.
+ */
+void srd_run_drain(struct srd_run *run);
+struct srd_task *srd_task_new(lua_State *L); /* the function is on top; leaves the task */
+/*
+ * To wait, a binding looks whether what it waits for is there, and where it is not calls
+ * srd_task_step if the task is alone, else srd_task_yield, and then looks again: in a loop
+ * after the one, in K after the other. Both move the world until DEADLINE at most, and
+ * raise where nothing can happen any more or the scenario's time is over.
+ */
+bool srd_task_alone(lua_State *L);
+void srd_task_step(lua_State *L, uint64_t deadline);
+int srd_task_yield(lua_State *L, uint64_t deadline, lua_KContext context, lua_KFunction k);
+/* Note where the current task waits, for the report of a deadlock: for WHAT, or for OP. */
+void srd_task_waits_for(lua_State *L, const char *what, struct srd_op_object *op);
+
+/* Release everything that the script has made, in the documented order. Cannot raise. */
+void srd_run_teardown(struct srd_run *run);
+
+/* Push the scenario's own object, t. */
+void srd_scenario_push(lua_State *L);
+
+/* The classes, each from the file of its name. */
+void srd_bind_host(lua_State *L);
+void srd_bind_memory(lua_State *L);
+void srd_bind_queue_pair(lua_State *L);
+void srd_bind_op(lua_State *L);
+void srd_bind_task(lua_State *L);
+void srd_bind_verbs(lua_State *L);
+
+/* What C offers to scripts/lib, into the table on top of the stack; registers the classes. */
+void srd_bind_core(lua_State *L);
+
+/* Push the errno's name, "EINVAL"; "OK" for 0. */
+void srd_push_errno(lua_State *L, int error);
+/* The value of "EINVAL"; 0: there is no such name. */
+int srd_errno_parse(const char *name);
+
+#endif

@@ -1,0 +1,628 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "marshal.h"
+#include "options.h"
+#include "run.h"
+#include "sandbox.h"
+#include "script.h"
+#include "verbs/alloc.h"
+#include "verbs/file.h"
+#include "verbs/nearest.h"
+
+#define MAX_SCRIPT_SIZE ((size_t)16 << 20)
+
+/* Keys of the registry. */
+static const char scenarios_key, core_key;
+
+/* ---- srd.scenario(name, options, body) ---- */
+
+static const char *const needs[] = {
+	"faults", "fabric", "virtual_time", "origin", "hosts", "profile",
+};
+
+static void check_needs(lua_State *L, int options)
+{
+	int count = (int)(sizeof(needs) / sizeof(needs[0]));
+	const char *nearest;
+
+	if (lua_getfield(L, options, "needs") == LUA_TTABLE) {
+		for (int i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++) {
+			bool known = false;
+
+			for (int j = 0; j < count && !known; j++)
+				known = !strcmp(needs[j], lua_tostring(L, -1));
+			if (!known) {
+				nearest = srd_nearest(lua_tostring(L, -1), needs, count);
+				srd_raise(L,
+					  "scenario_options: needs = \"%s\": no such ability%s%s%s",
+					  lua_tostring(L, -1), nearest ? "; did you mean \"" : "",
+					  nearest ? nearest : "", nearest ? "\"?" : "");
+			}
+			lua_pop(L, 1);
+		}
+		lua_pop(L, 1);
+	}
+	lua_pop(L, 1);
+}
+
+/* The names that src/verbs/limit_table.h takes. */
+static const char *const limit_names[] = {
+	"max_qp",
+	"max_cq",
+	"max_cqe",
+	"max_mr",
+	"max_mr_size",
+	"max_pd",
+	"max_ah",
+	"max_sge_rd",
+	"max_sq_wr",
+	"max_rq_wr",
+	"max_sq_sge",
+	"max_rq_sge",
+	"max_send_wr",
+	"max_recv_wr",
+	"max_rdma_size",
+	"inline_buf_size",
+	"inline_buf_size_ex",
+};
+
+#define NUM_LIMIT_NAMES ((int)(sizeof(limit_names) / sizeof(limit_names[0])))
+
+_Static_assert(NUM_LIMIT_NAMES <= SRD_MAX_LIMITS, "room for every limit");
+
+static void refuse_limit(lua_State *L, const char *name)
+{
+	const char *nearest = srd_nearest(name, limit_names, NUM_LIMIT_NAMES);
+
+	srd_raise(L, "limits: unknown field \"%s\"%s%s%s", name, nearest ? "; did you mean \"" : "",
+		  nearest ? nearest : "", nearest ? "\"?" : "");
+}
+
+void srd_script_limits(lua_State *L, int index, struct srd_scenario_options *options)
+{
+	int given = 0;
+
+	options->num_limits = 0;
+	if (lua_getfield(L, index, "limits") == LUA_TNIL) {
+		lua_pop(L, 1);
+		return;
+	}
+	for (int i = 0; i < NUM_LIMIT_NAMES; i++) {
+		if (lua_getfield(L, -1, limit_names[i]) != LUA_TNIL) {
+			const char *what = lua_pushfstring(L, "limits: %s", limit_names[i]);
+
+			options->limits[options->num_limits++] =
+				(struct srd_limit){limit_names[i], srd_check_size(L, -2, what)};
+			lua_pop(L, 1);
+		}
+		lua_pop(L, 1);
+	}
+	for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1))
+		given++;
+	if (given == options->num_limits) {
+		lua_pop(L, 1);
+		return;
+	}
+	for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+		bool known = false;
+
+		for (int i = 0; i < NUM_LIMIT_NAMES && !known; i++)
+			known = lua_type(L, -2) == LUA_TSTRING &&
+				!strcmp(limit_names[i], lua_tostring(L, -2));
+		if (!known)
+			refuse_limit(L, lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "1");
+	}
+}
+
+/* A profile is the name of a built-in one, or a table of what differs from "base". */
+static void check_profile(lua_State *L, int options)
+{
+	struct srd_profile *profile;
+
+	switch (lua_getfield(L, options, "profile")) {
+	case LUA_TNIL:
+		break;
+	default:
+		profile = lua_newuserdatauv(L, sizeof(*profile), 0);
+		srd_script_profile(L, -2, srd_profile_find("efa1"), profile);
+		lua_pop(L, 1);
+		break;
+	}
+	lua_pop(L, 1);
+}
+
+void srd_script_profile(lua_State *L, int index, const struct srd_profile *otherwise,
+			struct srd_profile *out)
+{
+	const struct srd_profile *base = otherwise;
+	const char *name = NULL;
+
+	index = lua_absindex(L, index);
+	if (lua_type(L, index) == LUA_TSTRING)
+		name = lua_tostring(L, index);
+	else if (lua_istable(L, index) && lua_getfield(L, index, "base") == LUA_TSTRING)
+		name = lua_tostring(L, -1);
+	if (name)
+		base = srd_profile_find(name);
+	if (!base) {
+		luaL_Buffer list;
+
+		luaL_buffinit(L, &list);
+		for (int i = 0; i < SRD_NUM_PROFILES; i++) {
+			luaL_addstring(&list, i ? ", " : "");
+			luaL_addstring(&list, srd_profiles[i].name);
+		}
+		luaL_pushresult(&list);
+		srd_raise(L, "scenario_options: profile = \"%s\": no such profile; there are %s",
+			  name, lua_tostring(L, -1));
+	}
+	*out = *base;
+	if (lua_type(L, index) != LUA_TSTRING)
+		srd_marshal_from(L, index, &srd_struct_profile, out);
+}
+
+static int scenario(lua_State *L)
+{
+	struct srd_lua *lua = srd_lua_of(L);
+	struct srd_scenario_options *options;
+	int line = srd_lua_line(L);
+
+	if (lua->run && lua->run->current)
+		srd_raise(L, "srd.scenario: not inside a scenario");
+	if (lua_type(L, 1) != LUA_TSTRING || !lua_rawlen(L, 1))
+		srd_raise(L, "srd.scenario: the first argument is the scenario's name, a string");
+	if (lua_isfunction(L, 2)) { /* no options */
+		lua_newtable(L);
+		lua_insert(L, 2);
+	}
+	if (!lua_istable(L, 2) || !lua_isfunction(L, 3))
+		srd_raise(L, "srd.scenario: the arguments are a name, a table of options, and a "
+			     "function");
+	lua_settop(L, 3);
+	options = lua_newuserdatauv(L, sizeof(*options), 0);
+	srd_marshal_from(L, 2, &srd_struct_scenario_options, options);
+	srd_script_limits(L, 2, options);
+	check_needs(L, 2);
+	check_profile(L, 2);
+	lua_settop(L, 3);
+	lua_createtable(L, 4, 0);
+	for (int i = 1; i <= 3; i++) {
+		lua_pushvalue(L, i);
+		lua_rawseti(L, -2, i);
+	}
+	lua_pushinteger(L, line);
+	lua_rawseti(L, -2, 4);
+	lua_rawgetp(L, LUA_REGISTRYINDEX, &scenarios_key);
+	lua_insert(L, -2);
+	lua_rawseti(L, -2, ++lua->num_scenarios);
+	return 0;
+}
+
+void srd_script_push(lua_State *L, int index)
+{
+	lua_rawgetp(L, LUA_REGISTRYINDEX, &scenarios_key);
+	lua_rawgeti(L, -1, index + 1);
+	lua_remove(L, -2);
+}
+
+/* ---- the libraries ---- */
+
+void srd_script_open(lua_State *L, const struct srd_script *script)
+{
+	const struct srd_lua_chunk *lib = script->num_lib ? script->lib : srd_lua_lib;
+
+	lua_newtable(L);
+	lua_rawsetp(L, LUA_REGISTRYINDEX, &scenarios_key);
+	lua_newtable(L); /* core: what C offers to scripts/lib */
+	lua_pushcfunction(L, scenario);
+	lua_setfield(L, -2, "scenario");
+	srd_bind_core(L);
+	lua_pushvalue(L, -1);
+	lua_rawsetp(L, LUA_REGISTRYINDEX, &core_key);
+	for (int i = 0; i < srd_num_lua_lib; i++) {
+		const char *name = lua_pushfstring(L, "=srdlab/%s.lua", lib[i].name);
+
+		if (luaL_loadbufferx(L, lib[i].text, lib[i].size, name, NULL) != LUA_OK)
+			lua_error(L);
+		lua_pushvalue(L, -3);
+		lua_call(L, 1, 1);
+		lua_setfield(L, -3, lib[i].name);
+		lua_pop(L, 1);
+	}
+	lua_pop(L, 1);
+	if (luaL_loadbufferx(L, script->code, script->code_size, script->chunk_name, NULL))
+		lua_error(L);
+}
+
+struct writer {
+	char *data;
+	size_t size;
+	size_t capacity;
+};
+
+static int write_code(lua_State *L, const void *data, size_t size, void *arg)
+{
+	struct writer *w = arg;
+
+	if (w->size + size > w->capacity) {
+		size_t capacity = (w->size + size) * 2;
+		char *moved = srd_realloc(w->data, capacity);
+
+		if (!moved)
+			return 1;
+		w->data = moved;
+		w->capacity = capacity;
+	}
+	memcpy(w->data + w->size, data, size);
+	w->size += size;
+	return 0;
+}
+
+/* The byte code of TEXT in *OUT; -ENOMEM, or -EINVAL with the message on top of L. */
+static int compile(lua_State *L, const char *text, size_t size, const char *name,
+		   struct writer *out)
+{
+	int status = luaL_loadbufferx(L, text, size, name, "t");
+
+	memset(out, 0, sizeof(*out));
+	if (status != LUA_OK)
+		return status == LUA_ERRMEM ? -ENOMEM : -EINVAL;
+	if (lua_dump(L, write_code, out, 0)) {
+		srd_free(out->data);
+		return -ENOMEM;
+	}
+	lua_pop(L, 1);
+	return 0;
+}
+
+int srd_script_call(lua_State *L, int num_args, lua_State **co)
+{
+	int n, status;
+
+	*co = lua_newthread(L);
+	lua_insert(L, -2 - num_args);
+	lua_xmove(L, *co, num_args + 1);
+	status = srd_lua_resume(*co, L, num_args, &n);
+	if (status == LUA_YIELD) {
+		lua_pushliteral(*co, "coroutine.yield outside of a scenario");
+		status = LUA_ERRRUN;
+	}
+	return status;
+}
+
+/* "chunks.lua:12: text" -> 12 and text; 0 where the text has no such beginning. */
+static int split_position(const char *name, const char **text)
+{
+	size_t length = strlen(name);
+	char *end;
+	long line;
+
+	if (strncmp(*text, name, length) || (*text)[length] != ':')
+		return 0;
+	line = strtol(*text + length + 1, &end, 10);
+	if (end == *text + length + 1 || end[0] != ':' || end[1] != ' ')
+		return 0;
+	*text = end + 2;
+	return (int)line;
+}
+
+static int to_text(lua_State *L)
+{
+	srd_tostring(L, 1);
+	return 1;
+}
+
+void srd_script_explain(lua_State *co, int status, const struct srd_script *script,
+			struct srd_place *out)
+{
+	struct srd_lua *lua = srd_lua_of(co);
+	const char *text = NULL;
+
+	out->line = 0;
+	if (status == LUA_ERRMEM) {
+		out->line = srd_lua_line(co);
+		snprintf(out->text, sizeof(out->text), "out of memory: the script may take %zu KiB",
+			 lua->limit >> 10);
+		return;
+	}
+	if (lua_type(co, -1) == LUA_TSTRING) {
+		text = lua_tostring(co, -1);
+	} else if (lua_checkstack(lua->L, 2)) {
+		lua_pushcfunction(lua->L, to_text);
+		lua_xmove(co, lua->L, 1);
+		if (lua_pcall(lua->L, 1, 1, 0) == LUA_OK)
+			text = lua_tostring(lua->L, -1);
+	}
+	if (!text)
+		text = "an error without a text";
+	out->line = split_position(script->chunk_name + 1, &text);
+	if (!out->line)
+		out->line = srd_lua_line(co);
+	snprintf(out->text, sizeof(out->text), "%s", text);
+}
+
+/* ---- loading ---- */
+
+/* Load and compile the N-th library: from PATH where one is given, else as built in. */
+static int load_lib(lua_State *L, struct srd_script *script, int n, const char *path,
+		    struct srd_error *error)
+{
+	const struct srd_lua_chunk *built = &srd_lua_lib[n];
+	char name[300], *text = NULL;
+	size_t size = built->size;
+	struct writer code;
+	int ret;
+
+	if (path) {
+		snprintf(name, sizeof(name), "%s/%s.lua", path, built->name);
+		ret = srd_file_read(name, MAX_SCRIPT_SIZE, &text, &size, error);
+		if (ret)
+			return ret;
+	}
+	snprintf(name, sizeof(name), "=srdlab/%s.lua", built->name);
+	ret = compile(L, text ? text : built->text, size, name, &code);
+	srd_free(text);
+	if (ret == -EINVAL)
+		return srd_error_set(error, ret, "%s", lua_tostring(L, -1));
+	if (ret)
+		return srd_error_set(error, ret, "out of memory");
+	script->lib[n] = (struct srd_lua_chunk){built->name, code.data, code.size};
+	script->num_lib++;
+	return 0;
+}
+
+/* The text after a first line that begins with # (a shell's), or a byte order mark. */
+static const char *skip_first(const char *text, size_t *size)
+{
+	const char *from = text;
+
+	if (*size >= 3 && !memcmp(from, "\xef\xbb\xbf", 3))
+		from += 3;
+	if (*from == '#')
+		from += strcspn(from, "\n");
+	*size -= (size_t)(from - text);
+	return from;
+}
+
+static int compile_script(lua_State *L, struct srd_script *script, struct srd_error *error)
+{
+	struct writer code;
+	size_t size;
+	char *text;
+	const char *from, *message;
+	int ret = srd_file_read(script->path, MAX_SCRIPT_SIZE, &text, &size, error);
+
+	if (ret)
+		return ret;
+	from = skip_first(text, &size);
+	ret = compile(L, from, size, script->chunk_name, &code);
+	srd_free(text);
+	if (ret == -EINVAL) {
+		message = lua_tostring(L, -1);
+		ret = split_position(script->chunk_name + 1, &message);
+		return srd_error_set(error, -EINVAL, "%s:%d: %s", script->path, ret, message);
+	}
+	if (ret)
+		return srd_error_set(error, ret, "%s: out of memory", script->path);
+	script->code = code.data;
+	script->code_size = code.size;
+	return 0;
+}
+
+/* Copy the strings of the table on top of the stack; -ENOMEM. */
+static int copy_strings(lua_State *L, const char *const **out)
+{
+	int n = lua_istable(L, -1) ? (int)lua_rawlen(L, -1) : 0, ret = 0;
+	const char **list = srd_calloc((size_t)n + 2, sizeof(*list));
+
+	*out = list;
+	if (!list)
+		return -ENOMEM;
+	for (int i = 0; i < n && !ret; i++) {
+		lua_rawgeti(L, -1, i + 1);
+		list[i] = srd_strdup(lua_tostring(L, -1));
+		ret = list[i] ? 0 : -ENOMEM;
+		lua_pop(L, 1);
+	}
+	return ret;
+}
+
+static int copy_string(lua_State *L, const char *otherwise, const char **out)
+{
+	const char *text = lua_isstring(L, -1) ? lua_tostring(L, -1) : otherwise;
+
+	*out = text ? srd_strdup(text) : NULL;
+	return text && !*out ? -ENOMEM : 0;
+}
+
+/* A scenario that varies with the seed has the tag "seeds". */
+static int add_seeds_tag(lua_State *L, struct srd_scenario_info *info)
+{
+	const char **list = (const char **)info->tags;
+
+	if (!lua_toboolean(L, -1))
+		return 0;
+	while (*list)
+		list++;
+	*list = srd_strdup("seeds"); /* copy_strings left room for one more */
+	return *list ? 0 : -ENOMEM;
+}
+
+/* The table of srd_script_push is on top of the stack. A raise leaves INFO as far as it got. */
+static int copy_info(lua_State *L, struct srd_scenario_info *info)
+{
+	int ret;
+
+	lua_rawgeti(L, -1, 4);
+	info->line = (int)lua_tointeger(L, -1);
+	lua_pop(L, 1);
+	lua_rawgeti(L, -1, 1);
+	ret = copy_string(L, "", &info->name);
+	lua_pop(L, 1);
+	lua_rawgeti(L, -1, 2);
+	lua_getfield(L, -1, "description");
+	ret = ret ? ret : copy_string(L, "", &info->description);
+	lua_getfield(L, -2, "violates");
+	ret = ret ? ret : copy_string(L, NULL, &info->violates);
+	lua_getfield(L, -3, "needs");
+	ret = ret ? ret : copy_strings(L, &info->needs);
+	lua_getfield(L, -4, "tags");
+	ret = ret ? ret : copy_strings(L, &info->tags);
+	lua_getfield(L, -5, "seeds");
+	ret = ret ? ret : add_seeds_tag(L, info);
+	lua_pop(L, 6);
+	return ret;
+}
+
+static int copy_infos(lua_State *L)
+{
+	struct srd_script *script = lua_touserdata(L, 1);
+	int n = (int)srd_lua_of(L)->num_scenarios;
+
+	script->infos = srd_calloc((size_t)n + 1, sizeof(*script->infos));
+	if (!script->infos)
+		return luaL_error(L, "out of memory");
+	for (int i = 0; i < n; i++) {
+		srd_script_push(L, i);
+		script->count++;
+		if (copy_info(L, &script->infos[i]))
+			return luaL_error(L, "out of memory");
+		lua_pop(L, 1);
+	}
+	return 0;
+}
+
+static int open_script(lua_State *L)
+{
+	srd_script_open(L, lua_touserdata(L, 1));
+	return 1;
+}
+
+/* Two scenarios of one name could not be told apart by --filter or in a report. */
+static int check_names(const struct srd_script *script, struct srd_error *error)
+{
+	for (int i = 0; i < script->count; i++)
+		for (int j = 0; j < i; j++)
+			if (!strcmp(script->infos[i].name, script->infos[j].name))
+				return srd_error_set(error, -EEXIST,
+						     "%s:%d: a second scenario named \"%s\"; the "
+						     "first is at line %d",
+						     script->path, script->infos[i].line,
+						     script->infos[i].name, script->infos[j].line);
+	return 0;
+}
+
+static int collect(struct srd_lua *lua, struct srd_script *script, struct srd_error *error)
+{
+	lua_State *L = lua->L, *co = L;
+	struct srd_place place;
+	int status;
+
+	lua_pushcfunction(L, open_script);
+	lua_pushlightuserdata(L, script);
+	status = lua_pcall(L, 1, 1, 0);
+	if (status == LUA_OK)
+		status = srd_script_call(L, 0, &co);
+	if (status == LUA_OK) {
+		lua_pushcfunction(L, copy_infos);
+		lua_pushlightuserdata(L, script);
+		co = L;
+		status = lua_pcall(L, 1, 0, 0);
+	}
+	if (status == LUA_OK)
+		return check_names(script, error);
+	srd_script_explain(co, status, script, &place);
+	return srd_error_set(error, status == LUA_ERRMEM ? -ENOMEM : -EINVAL, "%s:%d: %s",
+			     script->path, place.line, place.text);
+}
+
+static int name_script(struct srd_script *script, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	script->path = srd_strdup(path);
+	script->chunk_name = srd_asprintf("@%s", slash ? slash + 1 : path);
+	script->lib = srd_calloc((size_t)srd_num_lua_lib, sizeof(*script->lib));
+	return script->path && script->chunk_name && script->lib ? 0 : -ENOMEM;
+}
+
+int srd_script_load(const char *path, const struct srd_sandbox *sandbox, struct srd_script **out,
+		    struct srd_error *error)
+{
+	struct srd_script *script = srd_calloc(1, sizeof(*script));
+	struct srd_lua lua = {0};
+	int ret = -ENOMEM;
+
+	if (!script || name_script(script, path) || srd_lua_open(&lua, sandbox, 0)) {
+		srd_error_set(error, ret, "%s: out of memory", path);
+		goto close;
+	}
+	ret = compile_script(lua.L, script, error);
+	for (int i = 0; i < srd_num_lua_lib && !ret; i++)
+		ret = load_lib(lua.L, script, i, sandbox->lib_path, error);
+	if (ret)
+		goto close;
+	ret = srd_watchdog_start(&lua, sandbox->time_limit);
+	if (ret) {
+		srd_error_set(error, ret, "%s: no timer: %s", path, strerror(-ret));
+		goto close;
+	}
+	ret = collect(&lua, script, error);
+	srd_watchdog_stop(&lua);
+close:
+	srd_lua_close(&lua);
+	if (ret) {
+		srd_script_free(script);
+		script = NULL;
+	}
+	*out = script;
+	return ret;
+}
+
+static void free_strings(const char *const *list)
+{
+	for (int i = 0; list && list[i]; i++)
+		srd_free((void *)list[i]);
+	srd_free((void *)list);
+}
+
+void srd_script_free(struct srd_script *script)
+{
+	if (!script)
+		return;
+	for (int i = 0; i < script->count; i++) {
+		const struct srd_scenario_info *info = &script->infos[i];
+
+		srd_free((void *)info->name);
+		srd_free((void *)info->description);
+		srd_free((void *)info->violates);
+		free_strings(info->tags);
+		free_strings(info->needs);
+	}
+	for (int i = 0; i < script->num_lib; i++)
+		srd_free((void *)script->lib[i].text);
+	srd_free(script->lib);
+	srd_free(script->infos);
+	srd_free(script->code);
+	srd_free(script->chunk_name);
+	srd_free(script->path);
+	srd_free(script);
+}
+
+const char *srd_script_path(const struct srd_script *script)
+{
+	return script->path;
+}
+
+int srd_script_count(const struct srd_script *script)
+{
+	return script->count;
+}
+
+const struct srd_scenario_info *srd_script_scenario(const struct srd_script *script, int index)
+{
+	return index >= 0 && index < script->count ? &script->infos[index] : NULL;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <string.h>
+
+#include <lualib.h>
+
+#include "sandbox.h"
+#include "verbs/alloc.h"
+
+const char srd_lua_sentinel[1];
+
+/* Lua's allocator: counted, so that a script cannot take more than its share. */
+static void *allocate(void *arg, void *block, size_t old_size, size_t new_size)
+{
+	struct srd_lua *lua = arg;
+	size_t old = block ? old_size : 0; /* else it is the kind of object */
+	void *moved;
+
+	if (!new_size) {
+		lua->used -= old;
+		srd_free(block);
+		return NULL;
+	}
+	if (new_size > old && new_size - old > lua->limit - lua->used)
+		return NULL;
+	moved = srd_realloc(block, new_size);
+	if (!moved && new_size <= old)
+		moved = block; /* Lua counts on it that to shrink cannot fail */
+	if (moved)
+		lua->used += new_size - old;
+	return moved;
+}
+
+struct setup {
+	const struct srd_sandbox *sandbox;
+	uint64_t seed;
+};
+
+static int setup(lua_State *L)
+{
+	const struct setup *s = lua_touserdata(L, 1);
+
+	srd_sandbox_open(L, s->sandbox->unsafe, s->seed);
+	return 0;
+}
+
+int srd_lua_open(struct srd_lua *lua, const struct srd_sandbox *sandbox, uint64_t seed)
+{
+	struct setup s = {.sandbox = sandbox, .seed = seed};
+
+	lua->limit = sandbox->memory_limit ? sandbox->memory_limit : SRD_LUA_MEMORY_LIMIT;
+	lua->L = lua_newstate(allocate, lua);
+	if (!lua->L)
+		return -ENOMEM;
+	*(struct srd_lua **)lua_getextraspace(lua->L) = lua;
+	lua->running = lua->L;
+	lua_pushcfunction(lua->L, setup);
+	lua_pushlightuserdata(lua->L, &s);
+	return lua_pcall(lua->L, 1, 0, 0) == LUA_OK ? 0 : -ENOMEM;
+}
+
+void srd_lua_close(struct srd_lua *lua)
+{
+	if (!lua->L)
+		return;
+	lua->running = NULL;
+	lua_close(lua->L);
+	lua->L = NULL;
+}
+
+int srd_lua_resume(lua_State *co, lua_State *from, int num_args, int *num_results)
+{
+	struct srd_lua *lua = srd_lua_of(co);
+	lua_State *before = lua->running;
+	int status;
+
+	lua->running = co;
+	status = lua_resume(co, from, num_args, num_results);
+	lua->running = before;
+	return status;
+}
+
+/* The innermost frame of the script itself, in *AR; false: there is none. */
+static bool script_frame(lua_State *L, lua_Debug *ar)
+{
+	for (int level = 0; lua_getstack(L, level, ar); level++) {
+		lua_getinfo(L, "Sl", ar);
+		if (ar->currentline > 0 && ar->source[0] == '@')
+			return true;
+	}
+	return false;
+}
+
+int srd_lua_line(lua_State *L)
+{
+	lua_Debug ar;
+
+	return script_frame(L, &ar) ? ar.currentline : 0;
+}
+
+int srd_raise(lua_State *L, const char *format, ...)
+{
+	lua_Debug ar;
+	va_list args;
+
+	luaL_checkstack(L, 4, NULL);
+	if (script_frame(L, &ar))
+		lua_pushfstring(L, "%s:%d: ", ar.short_src, ar.currentline);
+	else
+		lua_pushliteral(L, "");
+	va_start(args, format);
+	lua_pushvfstring(L, format, args);
+	va_end(args);
+	lua_concat(L, 2);
+	lua_error(L);
+	__builtin_unreachable();
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tasks of a scenario: coroutines that take turns in the order of their making. A
+ * wait in one hands the turn on; when all wait, the world moves: completions are polled,
+ * then the table waits for the next thing to happen. A task that is alone need not yield
+ * for that and stays where it is.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "run.h"
+#include "script.h"
+#include "verbs/units.h"
+
+struct srd_task *srd_task_new(lua_State *L)
+{
+	struct srd_run *run = srd_run_of(L);
+	struct srd_task *task, **at = &run->tasks;
+
+	if (!lua_isfunction(L, -1))
+		srd_raise(L, "a task needs a function, not %s", luaL_typename(L, -1));
+	task = srd_object_new(L, SRD_OBJECT_TASK, sizeof(*task), 1);
+	task->co = lua_newthread(L);
+	lua_pushvalue(L, -3);
+	lua_xmove(L, task->co, 1);
+	lua_setiuservalue(L, -2, 1);
+	task->object.line = (uint32_t)srd_lua_line(L);
+	task->deadline = UINT64_MAX;
+	srd_object_keep(L, task);
+	while (*at)
+		at = &(*at)->next;
+	*at = task;
+	run->num_live_tasks++;
+	lua_remove(L, -2);
+	return task;
+}
+
+bool srd_task_alone(lua_State *L)
+{
+	return srd_run_of(L)->num_live_tasks == 1;
+}
+
+/* What is known of everybody who waits and of every op that is not done. */
+static void explain(lua_State *L, luaL_Buffer *out)
+{
+	struct srd_run *run = srd_run_of(L);
+	char line[320];
+
+	for (struct srd_task *task = run->tasks; task; task = task->next) {
+		if (task->done || !task->waiting)
+			continue;
+		if (task->what)
+			snprintf(line, sizeof(line), "\n  line %u waits for %s", task->line,
+				 task->what);
+		else
+			snprintf(line, sizeof(line), "\n  line %u waits for the %s of line %u",
+				 task->line, srd_op_name(task->op), task->op->object.line);
+		luaL_addstring(out, line);
+	}
+	for (struct srd_op_object *op = run->ops; op; op = op->next)
+		if (!op->done)
+			srd_op_explain(run, op, out);
+}
+
+static void raise_trouble(lua_State *L, int trouble)
+{
+	struct srd_run *run = srd_run_of(L);
+	luaL_Buffer out;
+	char line[160], time[32];
+
+	srd_units_format(SRD_UNIT_TIME,
+			 trouble == -ETIME ? run->options.timeout : run->verbs->now(run->verbs),
+			 time, sizeof(time));
+	snprintf(line, sizeof(line),
+		 trouble == -ETIME ? "timed out: the scenario's own limit of %s is over"
+				   : "deadlock at %s: nothing can happen any more",
+		 time);
+	luaL_buffinit(L, &out);
+	luaL_addstring(&out, line);
+	explain(L, &out);
+	luaL_pushresult(&out);
+	run->current->waiting = false;
+	srd_raise(L, "%s", lua_tostring(L, -1));
+}
+
+static void raise_pending(lua_State *L)
+{
+	struct srd_run *run = srd_run_of(L);
+	int trouble = run->trouble;
+
+	if (srd_lua_of(L)->out_of_time)
+		srd_watchdog_raise(L);
+	if (!trouble)
+		return;
+	run->trouble = 0;
+	raise_trouble(L, trouble);
+}
+
+/* On hardware a wait is a busy loop of the backend: look at the wall clock in between. */
+#define REAL_SLICE UINT64_C(10000000)
+
+/*
+ * Move the world: take what has completed, or else wait until DEADLINE at most. 0, or the
+ * trouble: -EDEADLK; -ETIME: the scenario's own time is over.
+ */
+static int step(struct srd_run *run, uint64_t deadline)
+{
+	struct srd_verbs *verbs = run->verbs;
+	uint64_t limit = run->options.timeout;
+	int ret;
+
+	if (srd_run_progress(run))
+		return 0;
+	if (limit && verbs->now(verbs) >= limit)
+		return -ETIME;
+	if (limit && limit < deadline)
+		deadline = limit;
+	if (!(verbs->can & SRD_VERBS_CAN_VIRTUAL_TIME)) {
+		uint64_t slice = verbs->now(verbs) + REAL_SLICE;
+
+		deadline = slice < deadline ? slice : deadline;
+	}
+	ret = verbs->wait(verbs, deadline);
+	return ret == EDEADLK ? -EDEADLK : 0;
+}
+
+void srd_task_step(lua_State *L, uint64_t deadline)
+{
+	struct srd_run *run = srd_run_of(L);
+
+	run->current->waiting = true;
+	run->trouble = step(run, deadline);
+	raise_pending(L);
+	run->current->waiting = false;
+}
+
+void srd_task_waits_for(lua_State *L, const char *what, struct srd_op_object *op)
+{
+	struct srd_task *task = srd_run_of(L)->current;
+
+	task->what = what;
+	task->op = op;
+	task->line = srd_run_of(L)->stream.line;
+}
+
+int srd_task_yield(lua_State *L, uint64_t deadline, lua_KContext context, lua_KFunction k)
+{
+	struct srd_run *run = srd_run_of(L);
+
+	raise_pending(L);
+	run->current->deadline = deadline;
+	run->current->waiting = true;
+	lua_pushlightuserdata(L, (void *)srd_lua_sentinel);
+	return lua_yieldk(L, 1, context, k);
+}
+
+/* ---- the loop ---- */
+
+static void fail_task(struct srd_run *run, struct srd_task *task, int status)
+{
+	struct srd_place place;
+
+	srd_script_explain(task->co, status, run->script, &place);
+	srd_run_fail(run, place.line, NULL, "%s", place.text);
+}
+
+/* Let TASK have its turn. False: it failed, and so the scenario ends. */
+static bool take_turn(struct srd_run *run, struct srd_task *task)
+{
+	int n = 0, status;
+
+	run->current = task;
+	task->waiting = false;
+	task->deadline = UINT64_MAX;
+	if (!task->started && task == run->tasks) {
+		srd_scenario_push(task->co);
+		n = 1;
+	}
+	task->started = true;
+	status = srd_lua_resume(task->co, run->lua.L, n, &n);
+	run->current = NULL;
+	if (status == LUA_YIELD) {
+		lua_pop(task->co, n);
+		return true;
+	}
+	task->done = true;
+	run->num_live_tasks--;
+	run->changes++;
+	if (status == LUA_OK)
+		return true;
+	fail_task(run, task, status);
+	return false;
+}
+
+/* The first task that waits is the one to hear of it. */
+static bool hand_out_trouble(struct srd_run *run, int trouble)
+{
+	struct srd_task *task = run->tasks;
+
+	while (task->done || !task->waiting)
+		task = task->next;
+	run->trouble = trouble;
+	return take_turn(run, task);
+}
+
+/* All have had their turn and some are left: go on with the world if all of them wait. */
+static bool move_on(struct srd_run *run)
+{
+	uint64_t deadline = UINT64_MAX;
+	bool idle = true;
+	int trouble;
+
+	for (struct srd_task *task = run->tasks; task; task = task->next) {
+		if (task->done)
+			continue;
+		idle &= task->waiting;
+		if (task->deadline < deadline)
+			deadline = task->deadline;
+	}
+	if (!idle) {
+		srd_run_progress(run);
+		return true;
+	}
+	trouble = step(run, deadline);
+	return !trouble || hand_out_trouble(run, trouble);
+}
+
+void srd_run_tasks(struct srd_run *run)
+{
+	while (run->num_live_tasks) {
+		uint64_t changes = run->changes;
+
+		for (struct srd_task *task = run->tasks; task; task = task->next)
+			if (!task->done && !take_turn(run, task))
+				return;
+		if (run->num_live_tasks && run->changes == changes && !move_on(run))
+			return;
+	}
+}
+
+/* ns that the drain lasts at most: on hardware a lost completion must not hang the run. */
+#define DRAIN_LIMIT UINT64_C(1000000000)
+
+void srd_run_drain(struct srd_run *run)
+{
+	uint64_t deadline = run->verbs->now(run->verbs) + DRAIN_LIMIT;
+
+	if (run->result->verdict == SRD_FAILED)
+		return;
+	while (run->active && run->verbs->now(run->verbs) < deadline)
+		if (step(run, deadline))
+			break;
+}
+
+/* ---- the class ---- */
+
+static int task_done(lua_State *L)
+{
+	struct srd_task *task = srd_object_check(L, 1, SRD_OBJECT_TASK);
+
+	lua_pushboolean(L, task->done);
+	return 1;
+}
+
+static const luaL_Reg methods[] = {
+	{"done", task_done},
+	{NULL, NULL},
+};
+
+void srd_bind_task(lua_State *L)
+{
+	static const struct srd_class class = {SRD_OBJECT_TASK, methods, NULL};
+
+	srd_class_register(L, &class);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The wall-clock limit. A hook that counts instructions would cost every scenario more
+ * than half of its speed, so none stands: a timer of the thread sends it a signal, whose
+ * handler sets the hook that raises the error. lua_sethook is made to be called so.
+ */
+#include <errno.h>
+#include <string.h>
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "state.h"
+
+#define WATCHDOG_SIGNAL (SIGRTMIN + 4)
+
+static _Thread_local struct srd_lua *volatile watched;
+static _Thread_local timer_t timer;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int install_error;
+
+static uint64_t monotonic(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+int srd_watchdog_raise(lua_State *L)
+{
+	struct srd_lua *lua = srd_lua_of(L);
+
+	srd_raise(L, "out of time: the scenario ran longer than %d ms of wall time",
+		  (int)(lua->time_limit / 1000000));
+}
+
+static void hook(lua_State *L, lua_Debug *ar)
+{
+	srd_watchdog_raise(L);
+}
+
+/* The signal of a timer that was deleted may still be under way: look at the clock. */
+static void expired(int number, siginfo_t *info, void *context)
+{
+	struct srd_lua *lua = watched;
+	int saved = errno;
+
+	if (lua && monotonic() >= lua->deadline) {
+		lua->out_of_time = 1;
+		if (lua->running)
+			lua_sethook(lua->running, hook, LUA_MASKCOUNT, 1);
+	}
+	errno = saved;
+}
+
+static void install(void)
+{
+	struct sigaction action = {.sa_sigaction = expired, .sa_flags = SA_SIGINFO | SA_RESTART};
+
+	install_error = sigaction(WATCHDOG_SIGNAL, &action, NULL) ? errno : 0;
+}
+
+/* It goes on every 10 ms, since the script may have changed to another coroutine. */
+int srd_watchdog_start(struct srd_lua *lua, uint64_t time_limit)
+{
+	struct sigevent event = {
+		.sigev_notify = SIGEV_THREAD_ID,
+		.sigev_signo = WATCHDOG_SIGNAL,
+		._sigev_un._tid = gettid(),
+	};
+	struct itimerspec when = {.it_interval = {.tv_nsec = 10000000}};
+
+	pthread_once(&once, install);
+	if (install_error)
+		return -install_error;
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer))
+		return -errno;
+	lua->time_limit = time_limit ? time_limit : SRD_LUA_TIME_LIMIT;
+	lua->deadline = monotonic() + lua->time_limit;
+	watched = lua;
+	when.it_value.tv_sec = (time_t)(lua->time_limit / 1000000000);
+	when.it_value.tv_nsec = (long)(lua->time_limit % 1000000000);
+	timer_settime(timer, 0, &when, NULL);
+	return 0;
+}
+
+void srd_watchdog_stop(struct srd_lua *lua)
+{
+	if (watched != lua)
+		return;
+	watched = NULL;
+	timer_delete(timer);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs the scenarios of one file on the mock and writes how each ended:
+ *
+ *     passed: NAME
+ *     failed: NAME
+ *       LINE: first line of the message
+ *       | further lines
+ *     skipped: NAME: REASON
+ *     refused: the message of a file that cannot be loaded
+ *
+ * With --compare the outcome has to be, byte by byte, that of the file of the same name
+ * with .expected in place of .lua; where there is none, every scenario has to pass.
+ * Each scenario runs twice, and both runs have to give the same trace hash.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lua/scenario.h"
+#include "verbs/alloc.h"
+#include "verbs/file.h"
+
+static void show_message(FILE *out, const struct srd_failure *failure)
+{
+	const char *at = failure->message;
+	size_t length = strcspn(at, "\n");
+
+	fprintf(out, "  %d: %.*s\n", failure->line, (int)length, at);
+	for (at += length; *at; at += length) {
+		at++;
+		length = strcspn(at, "\n");
+		if (length)
+			fprintf(out, "  | %.*s\n", (int)length, at);
+	}
+}
+
+static void show_result(FILE *out, const char *name, const struct srd_scenario_result *result)
+{
+	switch (result->verdict) {
+	case SRD_PASSED:
+		fprintf(out, "passed: %s\n", name);
+		break;
+	case SRD_SKIPPED:
+		fprintf(out, "skipped: %s: %s\n", name, result->skip_reason);
+		break;
+	case SRD_FAILED:
+		fprintf(out, "failed: %s\n", name);
+		for (int i = 0; i < result->num_failures; i++)
+			show_message(out, &result->failures[i]);
+		break;
+	}
+}
+
+static void log_line(void *arg, const char *text)
+{
+	fprintf(stderr, "# %s\n", text);
+}
+
+static int run_once(FILE *out, const struct srd_script *script, int index, uint64_t seed,
+		    struct srd_scenario_result *result)
+{
+	struct srd_run_config config = {
+		.backend = srd_backend_find("mock"),
+		.seed = seed,
+		.hash = true,
+		.log = log_line,
+		.sandbox = {.memory_limit = 16 << 20, .time_limit = 2000000000},
+	};
+	struct srd_error error = {0};
+
+	if (!srd_scenario_run(script, index, &config, result, &error))
+		return 0;
+	fprintf(out, "broken: %s: %s\n", srd_script_scenario(script, index)->name, error.message);
+	srd_scenario_result_release(result);
+	return 1;
+}
+
+static void run_all(FILE *out, const struct srd_script *script, uint64_t seed)
+{
+	for (int i = 0; i < srd_script_count(script); i++) {
+		const char *name = srd_script_scenario(script, i)->name;
+		struct srd_scenario_result first, second;
+
+		if (run_once(out, script, i, seed, &first))
+			continue;
+		show_result(out, name, &first);
+		if (!run_once(out, script, i, seed, &second)) {
+			if (first.trace_hash != second.trace_hash)
+				fprintf(out, "  0: the second run gave another trace\n");
+			srd_scenario_result_release(&second);
+		}
+		srd_scenario_result_release(&first);
+	}
+}
+
+/* Every line begins with "passed: ". */
+static bool all_passed(const char *outcome)
+{
+	for (const char *at = outcome; *at; at += strcspn(at, "\n") + 1)
+		if (strncmp(at, "passed: ", 8))
+			return false;
+	return *outcome != 0;
+}
+
+static int compare(const char *path, const char *outcome)
+{
+	size_t length, stem = strlen(path) - strlen(".lua");
+	struct srd_error error;
+	char name[4096], *expected;
+	int ret;
+
+	snprintf(name, sizeof(name), "%.*s.expected", (int)stem, path);
+	if (srd_file_read(name, 1 << 20, &expected, &length, &error)) {
+		ret = !all_passed(outcome);
+	} else {
+		ret = strcmp(outcome, expected) != 0;
+		srd_free(expected);
+	}
+	if (ret)
+		fputs(outcome, stdout);
+	return ret;
+}
+
+int main(int argc, char **argv)
+{
+	bool comparing = argc > 1 && !strcmp(argv[1], "--compare");
+	const char *path = argv[comparing ? 2 : 1];
+	struct srd_sandbox sandbox = {.time_limit = 2000000000, .memory_limit = 16 << 20};
+	struct srd_script *script;
+	struct srd_error error;
+	char *outcome;
+	size_t size;
+	FILE *out;
+	int ret = 0;
+
+	if (!path)
+		return 2;
+	out = open_memstream(&outcome, &size);
+	if (srd_script_load(path, &sandbox, &script, &error)) {
+		const char *slash = strrchr(path, '/');
+
+		fprintf(out, "refused: %s\n",
+			error.message + (slash ? (size_t)(slash + 1 - path) : 0));
+	} else {
+		run_all(out, script,
+			argc > 2 + comparing ? strtoull(argv[2 + comparing], NULL, 0) : 0);
+		srd_script_free(script);
+	}
+	fclose(out);
+	if (comparing)
+		ret = compare(path, outcome);
+	else
+		fputs(outcome, stdout);
+	free(outcome);
+	if (srd_alloc_live()) {
+		printf("%lld blocks were not freed\n", (long long)srd_alloc_live());
+		ret = 1;
+	}
+	return ret;
+}
