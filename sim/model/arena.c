@@ -8,6 +8,7 @@
 
 /* What the model as a whole can hold; address space only, until it is used. */
 #define MAX_REQUESTS  (1u << 20)
+#define MAX_PACKETS   (SRD_PACKET_WINDOW * SRD_MODEL_MAX_HOSTS)
 #define MAX_FAULTS    (1u << 16)
 #define MAX_AHS       65534u /* an address handle's number has 16 bits */
 #define MAX_OBJECTS   (1u << 17)
@@ -24,6 +25,8 @@ static const size_t entry_size[SRD_NUM_POOLS] = {
 	[SRD_POOL_QP] = sizeof(struct srd_model_qp),
 	[SRD_POOL_REQUEST] = sizeof(struct srd_request),
 	[SRD_POOL_FAULT] = sizeof(struct srd_planned_fault),
+	[SRD_POOL_TRANSFER] = sizeof(struct srd_transfer),
+	[SRD_POOL_PACKET] = sizeof(struct srd_packet),
 };
 
 /*
@@ -58,9 +61,12 @@ static void layout_make(struct srd_layout *l, const struct srd_profile *p)
 	l->capacity[SRD_POOL_QP] = min_u32((uint64_t)p->max_qp * SRD_MODEL_MAX_HOSTS, MAX_OBJECTS);
 	l->capacity[SRD_POOL_REQUEST] = MAX_REQUESTS;
 	l->capacity[SRD_POOL_FAULT] = MAX_FAULTS;
+	/* A transfer belongs to a request, or to packets that outlive one. */
+	l->capacity[SRD_POOL_TRANSFER] = MAX_REQUESTS + MAX_PACKETS;
+	l->capacity[SRD_POOL_PACKET] = MAX_PACKETS;
 	l->qpn_slots = p->max_qp;
 	l->blocks_size = BLOCKS_SIZE;
-	l->heap_capacity = 2 * MAX_REQUESTS;
+	l->heap_capacity = 2 * MAX_REQUESTS + MAX_PACKETS;
 
 	layout_add(l, sizeof(struct srd_model_state));
 	l->device = layout_add(l, SRD_MODEL_MAX_HOSTS * sizeof(struct srd_model_device));
@@ -69,6 +75,7 @@ static void layout_make(struct srd_layout *l, const struct srd_profile *p)
 	l->inline_data = layout_add(l, ((uint64_t)MAX_REQUESTS + 1) * SRD_INLINE_STRIDE);
 	l->qpn = layout_add(l, (uint64_t)l->qpn_slots * SRD_MODEL_MAX_HOSTS *
 				       sizeof(struct srd_qpn_slot));
+	l->link = layout_add(l, SRD_MODEL_MAX_HOSTS * sizeof(struct srd_link));
 	l->heap = layout_add(l, srd_heap_size(l->heap_capacity));
 	l->blocks = layout_add(l, l->blocks_size);
 }
@@ -102,6 +109,9 @@ static void model_attach(struct srd_model *m, struct srd_model_state *state)
 	m->qp = (void *)(base + l->pool[SRD_POOL_QP]);
 	m->request = (void *)(base + l->pool[SRD_POOL_REQUEST]);
 	m->fault = (void *)(base + l->pool[SRD_POOL_FAULT]);
+	m->transfer = (void *)(base + l->pool[SRD_POOL_TRANSFER]);
+	m->packet = (void *)(base + l->pool[SRD_POOL_PACKET]);
+	m->link = (void *)(base + l->link);
 	m->inline_data = base + l->inline_data;
 	m->qpn = (void *)(base + l->qpn);
 	m->heap = (void *)(base + l->heap);

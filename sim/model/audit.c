@@ -35,6 +35,9 @@ static int audit_list(const struct srd_model *m, const struct srd_model_qp *qp, 
 		    r->phase == SRD_PHASE_DEAD)
 			return broken(text, size, "request %u of queue pair %u is in phase %u",
 				      index, qp->qpn, r->phase);
+		if ((r->phase == SRD_PHASE_PACKETS) != !!r->transfer)
+			return broken(text, size, "request %u is in phase %u with transfer %u",
+				      index, r->phase, r->transfer);
 		if (++*total > m->state->pool[SRD_POOL_REQUEST].used)
 			return broken(text, size, "the requests of queue pair %u form a ring",
 				      qp->qpn);
@@ -74,6 +77,32 @@ static int audit_device(const struct srd_model *m, uint32_t host, uint32_t *tota
 	return 0;
 }
 
+/* Transfers and requests name each other; each packet is counted where it belongs. */
+static int audit_packets(const struct srd_model *m, char *text, size_t size)
+{
+	const struct srd_pool *pool = m->state->pool;
+	uint32_t out = 0, link_out = 0;
+
+	for (uint32_t i = 1; i <= pool[SRD_POOL_TRANSFER].high; i++) {
+		const struct srd_transfer *t = &m->transfer[i];
+
+		out += t->out;
+		if (t->request && (m->request[t->request].transfer != i ||
+				   m->request[t->request].phase != SRD_PHASE_PACKETS))
+			return broken(text, size, "transfer %u is not that of its request %u", i,
+				      t->request);
+		if (t->request && !t->out && t->sent == t->count)
+			return broken(text, size, "transfer %u of request %u has no packet left", i,
+				      t->request);
+	}
+	for (uint32_t host = 0; host < m->state->num_hosts; host++)
+		link_out += m->link[host].out;
+	if (out != pool[SRD_POOL_PACKET].used || link_out != out)
+		return broken(text, size, "%u packets are in use, %u of transfers, %u of links",
+			      pool[SRD_POOL_PACKET].used, out, link_out);
+	return 0;
+}
+
 int srd_model_audit(const struct srd_model *m, char *text, size_t size)
 {
 	const struct srd_pool *pool = &m->state->pool[SRD_POOL_REQUEST];
@@ -85,6 +114,9 @@ int srd_model_audit(const struct srd_model *m, char *text, size_t size)
 		if (err)
 			return err;
 	}
+	err = audit_packets(m, text, size);
+	if (err)
+		return err;
 	for (uint32_t i = 1; i <= pool->high; i++) {
 		const struct srd_request *r = &m->request[i];
 

@@ -22,16 +22,28 @@ void srd_model_set_now(struct srd_model *m, uint64_t now)
 		m->stream->now = now;
 }
 
+/* What it was about has ended. */
+static bool is_stale(const struct srd_model *m, uint32_t payload)
+{
+	if (payload & SRD_EVENT_PACKET)
+		return srd_packet_is_stale(m, payload & ~SRD_EVENT_PACKET);
+	return m->request[payload].phase == SRD_PHASE_DEAD;
+}
+
 uint64_t srd_model_next(struct srd_model *m)
 {
 	uint64_t time = srd_heap_next_time(m->heap);
-	uint32_t request;
+	uint32_t payload;
 
 	while (time != UINT64_MAX) {
-		if (likely(m->request[srd_heap_next_payload(m->heap)].phase != SRD_PHASE_DEAD))
+		payload = srd_heap_next_payload(m->heap);
+		if (likely(!is_stale(m, payload)))
 			return time;
-		srd_heap_pop(m->heap, &time, &request);
-		srd_model_request_drop(m, &m->request[request]);
+		srd_heap_pop(m->heap, &time, &payload);
+		if (payload & SRD_EVENT_PACKET)
+			srd_packet_drop(m, payload & ~SRD_EVENT_PACKET);
+		else
+			srd_model_request_drop(m, &m->request[payload]);
 		time = srd_heap_next_time(m->heap);
 	}
 	return UINT64_MAX;
@@ -40,11 +52,14 @@ uint64_t srd_model_next(struct srd_model *m)
 void srd_model_step(struct srd_model *m)
 {
 	uint64_t time = srd_model_next(m);
-	uint32_t request;
+	uint32_t payload;
 
 	if (time == UINT64_MAX)
 		return;
-	srd_heap_pop(m->heap, &time, &request);
+	srd_heap_pop(m->heap, &time, &payload);
 	srd_model_set_now(m, time);
-	srd_request_due(m, &m->request[request]);
+	if (payload & SRD_EVENT_PACKET)
+		srd_packet_due(m, payload & ~SRD_EVENT_PACKET);
+	else
+		srd_request_due(m, &m->request[payload]);
 }

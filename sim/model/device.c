@@ -35,8 +35,10 @@ int srd_model_device_open(struct srd_model *m, uint32_t host)
 
 	if (host >= SRD_MODEL_MAX_HOSTS)
 		return EINVAL;
-	while (state->num_hosts <= host)
-		memset(&m->device[state->num_hosts++], 0, sizeof(m->device[0]));
+	for (; state->num_hosts <= host; state->num_hosts++) {
+		memset(&m->device[state->num_hosts], 0, sizeof(m->device[0]));
+		memset(&m->link[state->num_hosts], 0, sizeof(m->link[0]));
+	}
 	m->device[host].present = true;
 	return 0;
 }

@@ -19,7 +19,7 @@ void srd_fabric_tune(struct srd_model *m)
 	m->state->ns_per_byte = (uint64_t)(ns / srd_profile_of(m)->bandwidth);
 }
 
-static uint64_t sending_time(const struct srd_model *m, uint64_t bytes)
+uint64_t srd_fabric_time(const struct srd_model *m, uint64_t bytes)
 {
 	return (uint64_t)((unsigned __int128)m->state->ns_per_byte * bytes >> 32);
 }
@@ -37,7 +37,7 @@ static uint64_t link_send(struct srd_model *m, uint32_t host, uint64_t bytes, ui
 	struct srd_model_device *device = &m->device[host];
 
 	*start = device->link_free > m->state->now ? device->link_free : m->state->now;
-	device->link_free = *start + sending_time(m, bytes);
+	device->link_free = *start + srd_fabric_time(m, bytes);
 	device->counters.tx_bytes += bytes;
 	device->counters.tx_pkts += packets(m, bytes);
 	return device->link_free;
@@ -50,7 +50,7 @@ static uint64_t link_send(struct srd_model *m, uint32_t host, uint64_t bytes, ui
 static uint64_t adversarial(struct srd_model *m, const struct srd_request *r)
 {
 	const struct srd_profile *p = srd_profile_of(m);
-	uint64_t step = sending_time(m, r->length) + p->jitter / 8 + 1;
+	uint64_t step = srd_fabric_time(m, r->length) + p->jitter / 8 + 1;
 	uint64_t extra = (WINDOW - 1 - r->ordinal % WINDOW) * step;
 
 	if (!(srd_rng_next(&m->state->order) & 15))
@@ -88,7 +88,7 @@ static uint64_t retransmission(struct srd_model *m, const struct srd_request *r)
 	return lost;
 }
 
-void srd_fabric_send(struct srd_model *m, struct srd_request *r)
+static void send_message(struct srd_model *m, struct srd_request *r)
 {
 	const struct srd_profile *p = srd_profile_of(m);
 	uint32_t host = m->qp[r->qp].host;
@@ -96,6 +96,8 @@ void srd_fabric_send(struct srd_model *m, struct srd_request *r)
 	uint64_t bytes = r->opcode == SRD_WR_RDMA_READ ? 0 : r->length;
 	uint64_t time = link_send(m, host, bytes, &r->start) + p->latency + spread(m, r);
 
+	r->part_offset = 0;
+	r->part_length = r->length;
 	if (unlikely(p->loss)) {
 		time += retransmission(m, r);
 		if (time > r->posted + p->unresponsive_timeout) {
@@ -112,6 +114,14 @@ void srd_fabric_send(struct srd_model *m, struct srd_request *r)
 	srd_request_schedule(m, r, SRD_PHASE_SENT, time);
 }
 
+void srd_fabric_send(struct srd_model *m, struct srd_request *r)
+{
+	if (srd_profile_of(m)->level == SRD_PROFILE_LEVEL_PACKET)
+		srd_packet_send(m, r);
+	else
+		send_message(m, r);
+}
+
 void srd_fabric_answer(struct srd_model *m, struct srd_request *r)
 {
 	const struct srd_profile *p = srd_profile_of(m);
@@ -119,6 +129,11 @@ void srd_fabric_answer(struct srd_model *m, struct srd_request *r)
 	struct srd_model_device *device = &m->device[qp->host];
 	uint64_t time = m->state->now, start;
 
+	srd_device_heard(device, r->dest_host);
+	if (r->transfer) {
+		srd_packet_answer(m, r);
+		return;
+	}
 	if (r->opcode == SRD_WR_RDMA_READ && !r->status)
 		time = link_send(m, r->dest_host, r->length, &start);
 	time += p->latency + spread(m, r);
@@ -127,6 +142,5 @@ void srd_fabric_answer(struct srd_model *m, struct srd_request *r)
 			time = qp->last_arrival;
 		qp->last_arrival = time;
 	}
-	device->answered[r->dest_host / 64] |= 1ull << r->dest_host % 64;
 	srd_request_schedule(m, r, SRD_PHASE_ANSWERED, time);
 }

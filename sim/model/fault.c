@@ -178,6 +178,8 @@ enum srd_request_place srd_model_request_place(const struct srd_model *m,
 		return SRD_PLACE_SESSION;
 	case SRD_PHASE_SENT:
 		return r->start > m->state->now ? SRD_PLACE_SEND_QUEUE : SRD_PLACE_WIRE;
+	case SRD_PHASE_PACKETS:
+		return m->transfer[r->transfer].sent ? SRD_PLACE_WIRE : SRD_PLACE_SEND_QUEUE;
 	case SRD_PHASE_ANSWERED:
 	case SRD_PHASE_RNR_TIMER:
 	case SRD_PHASE_TIMEOUT:
@@ -255,8 +257,10 @@ int srd_model_host_fault(struct srd_model *m, uint32_t host, enum srd_lab_kind k
 	if (host >= m->state->num_hosts || !device->present)
 		return ENOENT;
 	device->dead = kind == SRD_LAB_KILL;
-	if (kind == SRD_LAB_KILL)
+	if (kind == SRD_LAB_KILL) {
+		srd_packet_host_down(m, host);
 		return 0;
+	}
 	while (device->first_qp)
 		srd_qp_forget(m, device->first_qp);
 	srd_device_forget(m, host);

@@ -58,6 +58,9 @@ struct srd_model {
 	struct srd_request *request;
 	struct srd_planned_fault *fault;
 	uint8_t *inline_data;
+	struct srd_transfer *transfer;
+	struct srd_packet *packet;
+	struct srd_link *link; /* by host */
 	struct srd_qpn_slot *qpn;
 	uint8_t *blocks;
 	struct srd_heap *heap;
@@ -71,6 +74,7 @@ enum srd_phase {
 	SRD_PHASE_FREE,
 	SRD_PHASE_BUILT,     /* in a session of a door */
 	SRD_PHASE_SENT,      /* due: it reaches the responder */
+	SRD_PHASE_PACKETS,   /* no event: its packets have some */
 	SRD_PHASE_ANSWERED,  /* due: the answer is back and it completes */
 	SRD_PHASE_RNR_TIMER, /* due: another try at a receiver that was not ready */
 	SRD_PHASE_TIMEOUT,   /* due: the peer is given up */
@@ -106,6 +110,9 @@ struct srd_request {
 	uint8_t faults; /* SRD_FAULTED_... */
 	uint8_t tries;  /* at a receiver that was not ready */
 	uint32_t length;
+	uint32_t part_offset; /* what arrives now: all of it, or one packet's */
+	uint32_t part_length;
+	uint32_t transfer; /* its packets; 0: none are under way */
 	uint32_t qp;
 	uint32_t next; /* of the queue pair's requests in posting order, or of the free list */
 	uint32_t prev;

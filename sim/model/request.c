@@ -283,6 +283,12 @@ static bool completion_faults(struct srd_model *m, struct srd_request *r)
 	return true;
 }
 
+void srd_request_answered(struct srd_model *m, struct srd_request *r)
+{
+	if (likely(!r->faults) || completion_faults(m, r))
+		srd_request_complete(m, r);
+}
+
 static void request_timed_out(struct srd_model *m, struct srd_request *r)
 {
 	struct srd_model_device *device = &m->device[m->qp[r->qp].host];
@@ -293,8 +299,14 @@ static void request_timed_out(struct srd_model *m, struct srd_request *r)
 		r->status = answered ? SRD_EFA_LOCAL_ERROR_UNRESP_REMOTE
 				     : SRD_EFA_LOCAL_ERROR_UNREACH_REMOTE;
 	device->counters.unresponsive_remote_events++;
-	if (!unlikely(r->faults) || completion_faults(m, r))
-		srd_request_complete(m, r);
+	srd_request_answered(m, r);
+}
+
+void srd_request_give_up(struct srd_model *m, struct srd_request *r)
+{
+	uint64_t time = r->posted + srd_profile_of(m)->unresponsive_timeout;
+
+	srd_request_schedule(m, r, SRD_PHASE_TIMEOUT, time > m->state->now ? time : m->state->now);
 }
 
 void srd_request_due(struct srd_model *m, struct srd_request *r)
@@ -310,14 +322,14 @@ void srd_request_due(struct srd_model *m, struct srd_request *r)
 		srd_respond(m, r);
 		break;
 	case SRD_PHASE_ANSWERED:
-		if (likely(!r->faults) || completion_faults(m, r))
-			srd_request_complete(m, r);
+		srd_request_answered(m, r);
 		break;
 	case SRD_PHASE_TIMEOUT:
 		request_timed_out(m, r);
 		break;
 	case SRD_PHASE_FREE:
 	case SRD_PHASE_BUILT:
+	case SRD_PHASE_PACKETS:
 	case SRD_PHASE_RNR:
 	case SRD_PHASE_HELD:
 	case SRD_PHASE_LOST:
@@ -381,6 +393,8 @@ void srd_request_abort(struct srd_model *m, struct srd_request *r, uint8_t statu
 
 	if (r->phase == SRD_PHASE_RNR)
 		srd_request_unpark(m, r);
+	if (r->transfer)
+		srd_packet_cancel(m, r);
 	r->status = status;
 	if (how == SRD_FLUSH_REPORT) {
 		count_error(m, r);

@@ -20,13 +20,6 @@ static void answer(struct srd_model *m, struct srd_request *r, uint8_t status)
 	srd_fabric_answer(m, r);
 }
 
-static void no_answer(struct srd_model *m, struct srd_request *r)
-{
-	uint64_t time = r->posted + srd_profile_of(m)->unresponsive_timeout;
-
-	srd_request_schedule(m, r, SRD_PHASE_TIMEOUT, time > m->state->now ? time : m->state->now);
-}
-
 static void place_event(struct srd_model *m, const struct srd_model_mr *mr, uint64_t addr,
 			uint64_t length)
 {
@@ -62,20 +55,35 @@ static void cursor_advance(struct cursor *at, uint64_t length)
 	}
 }
 
-static enum srd_memory_side copy_lists(struct srd_model *m, struct cursor *to, struct cursor *from)
+/* Past LENGTH bytes, which may be several entries. */
+static void cursor_skip(struct cursor *at, uint64_t length)
+{
+	cursor_advance(at, 0);
+	while (length && at->count) {
+		uint64_t part = cursor_left(at) < length ? cursor_left(at) : length;
+
+		cursor_advance(at, part);
+		length -= part;
+	}
+}
+
+static enum srd_memory_side copy_lists(struct srd_model *m, struct cursor *to, struct cursor *from,
+				       uint64_t length)
 {
 	enum srd_memory_side side = SRD_MEMORY_OK;
 
 	cursor_advance(to, 0);
 	cursor_advance(from, 0);
-	while (side == SRD_MEMORY_OK && cursor_left(to) && cursor_left(from)) {
-		uint64_t length =
+	while (side == SRD_MEMORY_OK && length && cursor_left(to) && cursor_left(from)) {
+		uint64_t part =
 			cursor_left(to) < cursor_left(from) ? cursor_left(to) : cursor_left(from);
 
+		part = part < length ? part : length;
 		side = m->memory.copy(m->memory.context, to->host, to->sge->addr + to->done,
-				      from->host, from->sge->addr + from->done, length);
-		cursor_advance(to, length);
-		cursor_advance(from, length);
+				      from->host, from->sge->addr + from->done, part);
+		cursor_advance(to, part);
+		cursor_advance(from, part);
+		length -= part;
 	}
 	return side;
 }
@@ -114,36 +122,55 @@ static uint8_t side_status(enum srd_memory_side side, uint8_t source, uint8_t ta
 	return SRD_EFA_LOCAL_ERROR_QP_INTERNAL_ERROR;
 }
 
-/* Bytes of the request go to one place. */
+/* What has arrived of a write goes to its place. */
 static uint8_t place_write(struct srd_model *m, struct srd_request *r)
 {
-	struct srd_sge target = {.addr = r->remote_addr, .length = r->length};
+	struct srd_sge target = {.addr = r->remote_addr + r->part_offset, .length = r->part_length};
 	struct cursor to = {.host = r->dest_host, .sge = &target, .count = 1};
 	struct cursor from = {.host = m->qp[r->qp].host, .sge = r->sge, .count = r->num_sge};
+	enum srd_memory_side side;
 
-	if (r->is_inline)
-		return side_status(store_list(m, &to, srd_model_request_inline(m, r), r->length),
-				   SRD_EFA_LOCAL_ERROR_INVALID_LKEY,
-				   SRD_EFA_REMOTE_ERROR_BAD_ADDRESS);
-	if (likely(r->num_sge == 1))
-		return side_status(m->memory.copy(m->memory.context, to.host, target.addr,
-						  from.host, r->sge[0].addr, r->length),
-				   SRD_EFA_LOCAL_ERROR_INVALID_LKEY,
-				   SRD_EFA_REMOTE_ERROR_BAD_ADDRESS);
-	return side_status(copy_lists(m, &to, &from), SRD_EFA_LOCAL_ERROR_INVALID_LKEY,
+	if (r->is_inline) {
+		side = store_list(m, &to, srd_model_request_inline(m, r) + r->part_offset,
+				  r->part_length);
+	} else if (likely(r->num_sge == 1)) {
+		side = m->memory.copy(m->memory.context, to.host, target.addr, from.host,
+				      r->sge[0].addr + r->part_offset, r->part_length);
+	} else {
+		cursor_skip(&from, r->part_offset);
+		side = copy_lists(m, &to, &from, r->part_length);
+	}
+	return side_status(side, SRD_EFA_LOCAL_ERROR_INVALID_LKEY,
 			   SRD_EFA_REMOTE_ERROR_BAD_ADDRESS);
+}
+
+/* What is back of a read goes to its place. */
+static uint8_t place_read(struct srd_model *m, struct srd_request *r)
+{
+	struct srd_sge source = {.addr = r->remote_addr + r->part_offset, .length = r->part_length};
+	struct cursor from = {.host = r->dest_host, .sge = &source, .count = 1};
+	struct cursor to = {.host = m->qp[r->qp].host, .sge = r->sge, .count = r->num_sge};
+	uint8_t status;
+
+	cursor_skip(&to, r->part_offset);
+	status = side_status(copy_lists(m, &to, &from, r->part_length),
+			     SRD_EFA_REMOTE_ERROR_BAD_ADDRESS, SRD_EFA_LOCAL_ERROR_INVALID_LKEY);
+	if (!status && m->stream)
+		place_event(m, srd_mr_find(m, m->qp[r->qp].pd, r->sge[0].lkey & 0xffffff, 0),
+			    r->sge[0].addr + r->part_offset, r->part_length);
+	return status;
 }
 
 /*
  * A write that ends behind its region may have placed any of the packets that lie inside
- * it (a guess; a program must expect it).
+ * it (a guess; a program must expect it). At the packet level they were placed as they came.
  */
 static void place_partially(struct srd_model *m, const struct srd_request *r,
 			    const struct srd_model_mr *mr)
 {
-	uint32_t mtu = srd_profile_of(m)->mtu, offset = 0;
+	uint32_t mtu = (uint32_t)srd_profile_of(m)->mtu, offset = 0;
 
-	if (!srd_profile_of(m)->partial_on_error || r->is_inline || r->num_sge != 1)
+	if (!srd_profile_of(m)->partial_on_error || r->transfer || r->is_inline || r->num_sge != 1)
 		return;
 	for (int i = 0; i < MAX_PARTIAL && offset < r->length; i++, offset += mtu) {
 		uint32_t length = r->length - offset < mtu ? r->length - offset : mtu;
@@ -165,49 +192,48 @@ static bool keys_matter(const struct srd_model *m, const struct srd_request *r)
 	return r->length || srd_profile_of(m)->zero_length_checks_key;
 }
 
+static uint8_t write_part(struct srd_model *m, struct srd_request *r, const struct srd_model_mr *mr)
+{
+	uint8_t status = place_write(m, r);
+
+	if (status)
+		return status;
+	m->device[r->dest_host].counters.rdma_write_recv_bytes += r->part_length;
+	if (m->stream)
+		place_event(m, mr, r->remote_addr + r->part_offset, r->part_length);
+	return 0;
+}
+
 static uint8_t do_write(struct srd_model *m, struct srd_request *r, const struct srd_model_qp *dest)
 {
 	const struct srd_model_mr *mr = srd_mr_find(m, dest->pd, r->rkey, SRD_ACCESS_REMOTE_WRITE);
-	struct srd_counters *c = &m->device[r->dest_host].counters;
-	uint8_t status;
 
 	if (keys_matter(m, r) && !srd_mr_covers(mr, r->remote_addr, r->length)) {
 		if (mr)
 			place_partially(m, r, mr);
 		return SRD_EFA_REMOTE_ERROR_BAD_ADDRESS;
 	}
-	if (!r->length)
-		return 0;
-	status = place_write(m, r);
-	if (status)
-		return status;
-	c->rdma_write_recv_bytes += r->length;
-	if (m->stream)
-		place_event(m, mr, r->remote_addr, r->length);
-	return 0;
+	return r->length ? write_part(m, r, mr) : 0;
 }
 
-static uint8_t do_read(struct srd_model *m, struct srd_request *r, const struct srd_model_qp *dest)
+static void do_read(struct srd_model *m, struct srd_request *r, const struct srd_model_qp *dest)
 {
 	const struct srd_model_mr *mr = srd_mr_find(m, dest->pd, r->rkey, SRD_ACCESS_REMOTE_READ);
-	struct srd_sge source = {.addr = r->remote_addr, .length = r->length};
-	struct cursor from = {.host = r->dest_host, .sge = &source, .count = 1};
-	struct cursor to = {.host = m->qp[r->qp].host, .sge = r->sge, .count = r->num_sge};
-	uint8_t status;
 
-	if (keys_matter(m, r) && !srd_mr_covers(mr, r->remote_addr, r->length))
-		return SRD_EFA_REMOTE_ERROR_BAD_ADDRESS;
-	if (!r->length)
-		return 0;
-	status = side_status(copy_lists(m, &to, &from), SRD_EFA_REMOTE_ERROR_BAD_ADDRESS,
-			     SRD_EFA_LOCAL_ERROR_INVALID_LKEY);
-	if (status)
-		return status;
+	if (keys_matter(m, r) && !srd_mr_covers(mr, r->remote_addr, r->length)) {
+		answer(m, r, SRD_EFA_REMOTE_ERROR_BAD_ADDRESS);
+		return;
+	}
 	m->device[r->dest_host].counters.rdma_read_resp_bytes += r->length;
-	if (m->stream)
-		place_event(m, srd_mr_find(m, m->qp[r->qp].pd, r->sge[0].lkey & 0xffffff, 0),
-			    r->sge[0].addr, r->length);
-	return 0;
+	if (r->length && r->transfer)
+		srd_packet_send_answer(m, r);
+	else
+		answer(m, r, r->length ? place_read(m, r) : 0);
+}
+
+void srd_read_part(struct srd_model *m, struct srd_request *r)
+{
+	r->status = place_read(m, r);
 }
 
 /* Take the oldest receive: its scatter entries, at most MAX of them; returns their number. */
@@ -279,7 +305,8 @@ static uint8_t fill_receive(struct srd_model *m, struct srd_request *r,
 				     SRD_EFA_LOCAL_ERROR_INVALID_LKEY,
 				     SRD_EFA_REMOTE_ERROR_BAD_STATUS);
 	else
-		status = side_status(copy_lists(m, &to, &from), SRD_EFA_LOCAL_ERROR_INVALID_LKEY,
+		status = side_status(copy_lists(m, &to, &from, r->length),
+				     SRD_EFA_LOCAL_ERROR_INVALID_LKEY,
 				     SRD_EFA_REMOTE_ERROR_BAD_STATUS);
 	*local = status == SRD_EFA_REMOTE_ERROR_BAD_STATUS ? SRD_EFA_LOCAL_ERROR_INVALID_LKEY : 0;
 	return status;
@@ -352,7 +379,7 @@ static void accept(struct srd_model *m, struct srd_request *r, struct srd_model_
 		answer(m, r, do_write(m, r, dest));
 		break;
 	case SRD_WR_RDMA_READ:
-		answer(m, r, do_read(m, r, dest));
+		do_read(m, r, dest);
 		break;
 	case SRD_WR_RDMA_WRITE_WITH_IMM:
 		accept_write_imm(m, r, dest);
@@ -370,7 +397,7 @@ static void wrong_qkey(struct srd_model *m, struct srd_request *r)
 	m->device[r->dest_host].counters.rx_drops++;
 	switch (srd_profile_of(m)->qkey_mismatch) {
 	case SRD_PROFILE_QKEY_MISMATCH_DROP_THEN_TIMEOUT:
-		no_answer(m, r);
+		srd_request_give_up(m, r);
 		break;
 	case SRD_PROFILE_QKEY_MISMATCH_BAD_QPN:
 		answer(m, r, SRD_EFA_REMOTE_ERROR_BAD_DEST_QPN);
@@ -381,34 +408,77 @@ static void wrong_qkey(struct srd_model *m, struct srd_request *r)
 	}
 }
 
-void srd_respond(struct srd_model *m, struct srd_request *r)
+enum welcome { WELCOME, FAULTED, NOBODY, NO_LOOPBACK, NO_QP, WRONG_QKEY, STRANGER };
+
+/* How the responder takes a request, before it looks at what it asks for. */
+static enum welcome look(const struct srd_model *m, const struct srd_request *r,
+			 struct srd_model_qp **dest)
 {
 	const struct srd_profile *p = srd_profile_of(m);
 	uint32_t from = m->qp[r->qp].host, host = r->dest_host;
-	struct srd_model_device *device = &m->device[host];
+	const struct srd_model_device *device = &m->device[host];
+
+	if (unlikely(r->faults & SRD_FAULTED_FAIL))
+		return FAULTED;
+	if (unlikely(host >= m->state->num_hosts || !device->present || device->dead))
+		return NOBODY;
+	if (unlikely(host == from && !p->loopback))
+		return NO_LOOPBACK;
+	*dest = srd_qp_find(m, host, r->dest_qpn);
+	if (unlikely(!*dest || !ready_to_receive(*dest)))
+		return NO_QP;
+	if (unlikely(r->qkey != (*dest)->qkey))
+		return WRONG_QKEY;
+	if (unlikely(p->unknown_peer_check && srd_request_is_rdma(r) && !device->peers[from]))
+		return STRANGER;
+	return WELCOME;
+}
+
+void srd_respond(struct srd_model *m, struct srd_request *r)
+{
+	struct srd_counters *c = &m->device[r->dest_host].counters;
 	struct srd_model_qp *dest;
 
-	if (unlikely(r->faults & SRD_FAULTED_FAIL)) {
-		answer(m, r, r->status);
-		return;
+	if (!r->transfer) {
+		c->rx_pkts++;
+		c->rx_bytes += r->opcode == SRD_WR_RDMA_READ ? 0 : r->length;
 	}
-	if (unlikely(host >= m->state->num_hosts || !device->present || device->dead)) {
-		no_answer(m, r);
-		return;
-	}
-	if (unlikely(host == from && !p->loopback)) {
-		r->phase = SRD_PHASE_LOST;
-		return;
-	}
-	device->counters.rx_pkts++;
-	device->counters.rx_bytes += r->opcode == SRD_WR_RDMA_READ ? 0 : r->length;
-	dest = srd_qp_find(m, host, r->dest_qpn);
-	if (unlikely(!dest || !ready_to_receive(dest)))
-		answer(m, r, SRD_EFA_REMOTE_ERROR_BAD_DEST_QPN);
-	else if (unlikely(r->qkey != dest->qkey))
-		wrong_qkey(m, r);
-	else if (unlikely(p->unknown_peer_check && srd_request_is_rdma(r) && !device->peers[from]))
-		answer(m, r, SRD_EFA_REMOTE_ERROR_UNKNOWN_PEER);
-	else
+	switch (look(m, r, &dest)) {
+	case WELCOME:
 		accept(m, r, dest);
+		break;
+	case FAULTED:
+		answer(m, r, r->status);
+		break;
+	case NOBODY:
+		srd_request_give_up(m, r);
+		break;
+	case NO_LOOPBACK:
+		r->phase = SRD_PHASE_LOST;
+		break;
+	case NO_QP:
+		answer(m, r, SRD_EFA_REMOTE_ERROR_BAD_DEST_QPN);
+		break;
+	case WRONG_QKEY:
+		wrong_qkey(m, r);
+		break;
+	case STRANGER:
+		answer(m, r, SRD_EFA_REMOTE_ERROR_UNKNOWN_PEER);
+		break;
+	}
+}
+
+bool srd_respond_part(struct srd_model *m, struct srd_request *r)
+{
+	bool whole = !srd_profile_of(m)->partial_on_error;
+	const struct srd_model_mr *mr;
+	struct srd_model_qp *dest;
+
+	if (look(m, r, &dest) != WELCOME)
+		return false;
+	mr = srd_mr_find(m, dest->pd, r->rkey, SRD_ACCESS_REMOTE_WRITE);
+	if (!srd_mr_covers(mr, r->remote_addr + (whole ? 0 : r->part_offset),
+			   whole ? r->length : r->part_length))
+		return false;
+	return !write_part(m, r, mr);
 }

@@ -21,6 +21,8 @@ enum srd_pool_kind {
 	SRD_POOL_QP,
 	SRD_POOL_REQUEST,
 	SRD_POOL_FAULT,
+	SRD_POOL_TRANSFER,
+	SRD_POOL_PACKET,
 	SRD_NUM_POOLS,
 };
 
@@ -47,7 +49,7 @@ struct srd_blocks {
 
 /* Where each region of the arena starts, bytes. */
 struct srd_layout {
-	uint64_t device, pool[SRD_NUM_POOLS], inline_data, qpn, blocks, heap, size;
+	uint64_t device, pool[SRD_NUM_POOLS], inline_data, qpn, link, blocks, heap, size;
 	uint32_t capacity[SRD_NUM_POOLS];
 	uint32_t qpn_slots; /* a device's */
 	uint64_t blocks_size;
@@ -214,6 +216,53 @@ struct srd_planned_fault {
 #define SRD_INLINE_STRIDE 96  /* at least the 80 bytes of the largest descriptor */
 #define SRD_LOCAL_DELAY   500 /* ns; a guess: until the device has seen that a request is bad */
 
+/* The packet level, packet.c. Packets that a link has under way: a guess. */
+#define SRD_PACKET_WINDOW 256
+
+/* What a device keeps for the packets that it sends. */
+struct srd_link {
+	uint32_t first; /* transfers that have packets to send, in turn */
+	uint32_t last;
+	uint32_t out;  /* packets in the pool */
+	uint64_t sent; /* ever */
+	uint64_t acks;
+	uint64_t path_free[64]; /* ns: the path has passed on what it was given */
+};
+
+/* The packets of one request, or of the answer to a read. */
+struct srd_transfer {
+	uint32_t next; /* of its link, or of the free list */
+	uint32_t prev;
+	uint32_t request; /* 0: it was ended, packets are still out */
+	uint32_t host;    /* sends them */
+	uint32_t length;  /* bytes */
+	uint32_t count;   /* packets */
+	uint32_t sent;    /* for the first time */
+	uint32_t arrived;
+	uint32_t acked;
+	uint32_t out;  /* packets in the pool */
+	bool response; /* to a read */
+	bool answered; /* the responder knows what becomes of the request */
+	bool told;     /* so does the initiator */
+};
+
+/* What it means when the event of a packet comes due. */
+enum srd_transit { SRD_TRANSIT_THERE, SRD_TRANSIT_LOST, SRD_TRANSIT_ACK };
+
+struct srd_packet {
+	uint32_t next; /* of the free list */
+	uint32_t transfer;
+	uint32_t number; /* of its transfer, from 0 */
+	uint8_t host;    /* sends it */
+	uint8_t path;
+	uint8_t state;       /* enum srd_transit */
+	uint8_t arrived : 1; /* once: what comes later is a copy */
+	uint8_t tells : 1;   /* its acknowledgement carries the answer */
+};
+
+/* The payload of an event is a request, or a packet with this bit. */
+#define SRD_EVENT_PACKET 0x80000000u
+
 static inline const struct srd_profile *srd_profile_of(const struct srd_model *m)
 {
 	return &m->state->profile;
@@ -249,6 +298,11 @@ const struct srd_model_mr *srd_mr_find(const struct srd_model *model, uint32_t p
 uint16_t srd_ah_find(const struct srd_model *model, uint32_t pd, uint32_t host);
 void srd_device_forget(struct srd_model *model, uint32_t host);
 
+static inline void srd_device_heard(struct srd_model_device *device, uint32_t host)
+{
+	device->answered[host / 64] |= 1ull << host % 64;
+}
+
 /* cq.c: write one entry. */
 void srd_cq_write(struct srd_model *model, uint32_t cq, uint32_t ring, const struct srd_cqe *entry,
 		  const struct srd_model_qp *qp);
@@ -282,13 +336,44 @@ void srd_request_park(struct srd_model *model, struct srd_request *request, uint
 void srd_request_unpark(struct srd_model *model, struct srd_request *request);
 void srd_qp_wake(struct srd_model *model, uint32_t qp);
 
-/* fabric.c: the message level */
+/* The initiator has the answer: it completes, unless a fault keeps it. */
+void srd_request_answered(struct srd_model *model, struct srd_request *request);
+/* No answer will come: it completes when the time for one is over. */
+void srd_request_give_up(struct srd_model *model, struct srd_request *request);
+
+/*
+ * fabric.c: when what arrives, message by message; hands on to packet.c at the packet level.
+ * Send a request; send the answer to it, whose status is set.
+ */
 void srd_fabric_send(struct srd_model *model, struct srd_request *request);
 void srd_fabric_answer(struct srd_model *model, struct srd_request *request);
 void srd_fabric_tune(struct srd_model *model);
+/* ns that a link takes to send BYTES. */
+uint64_t srd_fabric_time(const struct srd_model *model, uint64_t bytes);
 
-/* respond.c: what the responder makes of it, now */
+/* packet.c. While a request has a transfer its phase is SRD_PHASE_PACKETS. */
+void srd_packet_send(struct srd_model *model, struct srd_request *request);
+/* The responder knows the status; the acknowledgement of this packet carries it. */
+void srd_packet_answer(struct srd_model *model, struct srd_request *request);
+/* The responder begins to send what REQUEST reads. */
+void srd_packet_send_answer(struct srd_model *model, struct srd_request *request);
+/* No packet of it matters any more. */
+void srd_packet_cancel(struct srd_model *model, struct srd_request *request);
+void srd_packet_host_down(struct srd_model *model, uint32_t host);
+/* An event of PACKET: does it still matter? If it does it is due, else to be dropped. */
+bool srd_packet_is_stale(const struct srd_model *model, uint32_t packet);
+void srd_packet_drop(struct srd_model *model, uint32_t packet);
+void srd_packet_due(struct srd_model *model, uint32_t packet);
+
+/*
+ * respond.c: what the responder makes of a request whose last or only part (part_length
+ * bytes from part_offset) has arrived now.
+ */
 void srd_respond(struct srd_model *model, struct srd_request *request);
+/* Place an earlier part of a write; false: it must not be, srd_respond will say why. */
+bool srd_respond_part(struct srd_model *model, struct srd_request *request);
+/* Place a part of what was read; sets the status where that fails. */
+void srd_read_part(struct srd_model *model, struct srd_request *request);
 
 static inline bool srd_request_is_rdma(const struct srd_request *r)
 {
