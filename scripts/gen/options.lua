@@ -9,6 +9,10 @@ local width = 80
 local c_types = { flag = "bool %s", text = "const char *%s", list = "struct srd_cli_list %s",
 	number = "uint64_t %s", size = "uint64_t %s", time = "uint64_t %s",
 	seeds = "struct srd_cli_seeds %s" }
+local repeated = {}
+for _, set in ipairs(spec.repeated) do
+	repeated[set] = true
+end
 local doc = { size = "; bytes", time = "; ns" }
 
 local function fields(out, options)
@@ -138,9 +142,9 @@ local function option_table(command)
 		c:put("\t{ \"%s\", %s, SRD_CLI_%s, offsetof(struct %s, %s), %d,\n", o.option[1],
 			o.option.letter and ("'%s'"):format(o.option.letter) or "0", o.option.kind:upper(),
 			struct_name(command), field, conflict(options, i))
-		c:put("\t  %s, %s, %s, %s },\n", cli.env(o.option) and ("%q"):format(cli.env(o.option)) or "NULL",
+		c:put("\t  %s, %s, %s, %s, %s },\n", cli.env(o.option) and ("%q"):format(cli.env(o.option)) or "NULL",
 			o.option.default and ("%q"):format(o.option.default) or "NULL", lib.c_int(range[1]),
-			range[2] == -1 and "UINT64_MAX" or lib.c_int(range[2]))
+			range[2] == -1 and "UINT64_MAX" or lib.c_int(range[2]), tostring(repeated[o.set] or false))
 	end
 	c:put "};\n\n"
 	return name

@@ -13,6 +13,9 @@
 -- A set is a group of options that several commands share; it becomes a structure in C.
 local sets = {}
 
+-- Sets that decide what a scenario does: the command that repeats a failure has them.
+local repeated = { "lab", "judge", "sandbox" }
+
 sets.lab = {
 	{ "backend", letter = "b", kind = "text", arg = "NAME", default = "mock", complete = "backend",
 		group = "Where it runs",
@@ -70,6 +73,22 @@ local commands = {
 		options = {},
 		exits = { "passed", "usage", "internal" },
 		examples = { { "srdlab devices" } } },
+	{ "profiles", usage = "[OPTION]... [PROFILE]...", summary = "name the profiles, or print the fields of some",
+		arguments = { min = 0, complete = "profile" },
+		description = {
+			"Without arguments, names the built-in profiles; with arguments, prints every field of "
+				.. "these with its value, and where the value comes from: a measurement, somebody's source, "
+				.. "or a guess. PROFILE is a name or a JSON file.",
+		},
+		options = {
+			{ "json", kind = "flag", group = "Reports", env = false,
+				help = "Print a profile as JSON: what --profile reads." },
+		},
+		exits = { "passed", "usage", "internal" },
+		examples = {
+			{ "srdlab profiles efa1" },
+			{ "srdlab profiles --json small >mine.json", "A profile of your own to begin with." },
+		} },
 	{ "explain", usage = "[STATUS]...", summary = "say what a completion status means",
 		arguments = { min = 0 },
 		description = {
@@ -95,16 +114,17 @@ return {
 			.. "real one, and verifies every chunk, credit and completion.",
 	},
 	sets = sets,
+	repeated = repeated,
 	commands = commands,
 	-- In the order in which they apply: the first one that does is the status.
 	exits = {
 		{ "internal", 99, "the tool itself failed" },
 		{ "timeout", 124, "the whole run was out of time" },
+		{ "interrupted", 130, "it was interrupted" },
 		{ "failed", 1, "a scenario failed, or a file could not be loaded" },
 		{ "usage", 2, "wrong usage, or nothing could be loaded" },
 		{ "none", 5, "no scenario was selected" },
 		{ "skipped", 77, "every scenario was skipped" },
-		{ "interrupted", 130, "it was interrupted" },
 		{ "passed", 0, "all is well" },
 	},
 }

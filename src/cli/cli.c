@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
 const char *srd_cli_program = "srdlab";
 const struct srd_cli_command *srd_cli_command;
+
+bool srd_cli_colours(FILE *file)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(fileno(file)) && !(no && *no) && !(term && !strcmp(term, "dumb"));
+}
 
 static void say(const char *what, const char *format, va_list args)
 {

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <srdlab/error.h>
 
@@ -44,6 +45,7 @@ struct srd_cli_option {
 	const char *value; /* unless given; NULL: zero */
 	uint64_t min;
 	uint64_t max;
+	bool repeated; /* it decides what a scenario does */
 };
 
 struct srd_cli_command {
@@ -68,6 +70,15 @@ struct srd_cli_command {
 int srd_cli_parse(const struct srd_cli_command *command, int argc, char **argv, void *options,
 		  struct srd_error *error);
 void srd_cli_release(const struct srd_cli_command *command, void *options);
+
+/*
+ * Write the repeated options of OPTIONS that are not at their defaults as words of a shell,
+ * each with a space before it.
+ */
+void srd_cli_put_repeated(FILE *out, const struct srd_cli_command *command, const void *options);
+
+/* WORD for a shell, quoted where it must be, with a space before it. */
+void srd_cli_put_word(FILE *out, const char *word);
 
 /* Appends a copy of TEXT. 0 or -ENOMEM. */
 int srd_cli_list_add(struct srd_cli_list *list, const char *text);

@@ -72,6 +72,10 @@ struct srd_scenario_result {
 /* Load PATH and collect its scenarios. Errors carry "file:line: ". */
 int srd_script_load(const char *path, const struct srd_sandbox *sandbox, struct srd_script **out,
 		    struct srd_error *error);
+/* The same from memory; PATH names it in messages. */
+int srd_script_load_text(const char *path, const char *text, size_t length,
+			 const struct srd_sandbox *sandbox, struct srd_script **out,
+			 struct srd_error *error);
 void srd_script_free(struct srd_script *script);
 const char *srd_script_path(const struct srd_script *script);
 int srd_script_count(const struct srd_script *script);
