@@ -48,6 +48,11 @@ function lib.c_int(number)
 	return ("UINT64_C(%d)"):format(n)
 end
 
+--- A value of the specification as people write it.
+function lib.text(value)
+	return tostring(math.tointeger(value) or value)
+end
+
 --- The enumerations by name.
 function lib.enums()
 	local by_name = {}

@@ -66,7 +66,106 @@ sets.trace = {
 			.. "open. The run stays in one process." },
 }
 
+local verbose = { "verbose", letter = "v", kind = "flag", group = "Reports" }
+local function say(help)
+	local option = { help = help }
+	for k, v in pairs(verbose) do
+		option[k] = v
+	end
+	return option
+end
+
+local run_exits = { "passed", "failed", "usage", "none", "skipped", "internal", "timeout", "interrupted" }
+
 local commands = {
+	{ "run", usage = "[OPTION]... FILE|FOLDER...", summary = "run scenarios and judge them",
+		arguments = { min = 1, what = "a file or a folder of scenarios", complete = "file" },
+		sets = { "filter", "lab", "judge", "sandbox", "trace" },
+		description = {
+			"Runs the scenarios of each FILE, and of each .lua file below each FOLDER, in the order of "
+				.. "their names. FILE:LINE runs only the scenario that stands at that line.",
+			"A scenario passes, fails, or is skipped with a reason. Results go to standard output, in "
+				.. "the order of the scripts whatever --jobs says, and diagnostics to standard error. The "
+				.. "last line counts: N passed, N failed, N skipped.",
+			"In the mock, the same script, seed and profile always give the same run, down to the hash "
+				.. "of its trace. A failing scenario leaves a replay file and the command that repeats it.",
+		},
+		options = {
+			{ "seed", letter = "s", kind = "number", arg = "N", default = "1", range = { 0, math.maxinteger },
+				group = "What runs", conflicts = "seeds", help = "The seed of every choice that is random." },
+			{ "seeds", kind = "seeds", arg = "A..B", group = "What runs",
+				help = "Run each scenario with every seed from A to B." },
+			{ "jobs", letter = "j", kind = "number", arg = "N", default = "1", range = { 0, 1024 },
+				group = "What runs",
+				help = "Run in N processes, so that a crash costs one scenario only; 0 takes one for each "
+					.. "processor. With 1 all runs in this process, which suits a debugger." },
+			{ "timeout", kind = "time", arg = "TIME", group = "What runs", range = { 10 ^ 6, 10 ^ 15 },
+				help = "Wall time for the whole run; what finished by then is reported." },
+			{ "fail-on-skip", kind = "flag", group = "How it is judged",
+				help = "A skipped scenario is a failure: for jobs that must not miss their device." },
+			{ "tap", kind = "flag", group = "Reports",
+				help = "Write the results as TAP 14 to standard output." },
+			{ "junit", kind = "text", arg = "FILE", complete = "file", group = "Reports",
+				help = "Write a JUnit XML report." },
+			{ "json", kind = "text", arg = "FILE", complete = "file", group = "Reports",
+				help = "Write a report in JSON." },
+			{ "replay-dir", kind = "text", arg = "FOLDER", default = "srdlab-replay", complete = "folder",
+				group = "Reports",
+				help = "Where a failing scenario leaves its replay file; made when it is needed. An empty "
+					.. "name leaves none." },
+			{ "slowest", kind = "number", arg = "N", default = "0", range = { 0, 1000 }, group = "Reports",
+				help = "Name the N scenarios that took the most wall time." },
+			say "A line for each scenario, with its virtual time, number of events and trace hash.",
+		},
+		exits = run_exits,
+		examples = {
+			{ "srdlab run scripts/scenarios", "The whole suite on the mock." },
+			{ "srdlab run chunks.lua:42", "The scenario at line 42." },
+			{ "srdlab run --seeds 1..200 --jobs 0 --filter tag:seeds scripts/scenarios",
+				"Two hundred seeds of the scenarios with the tag seeds, on every processor." },
+			{ "srdlab run -D loss=20000 -D order=adversarial chunks.lua", "On a bad network." },
+			{ "srdlab run --backend efa --fail-on-skip --junit efa.xml scripts/scenarios",
+				"On a real device, for a CI job." },
+		} },
+	{ "check", usage = "[OPTION]... FILE|FOLDER...", summary = "load scenarios and look for mistakes, without running them",
+		arguments = { min = 1, what = "a file or a folder of scenarios", complete = "file" },
+		sets = { "sandbox" },
+		description = {
+			"Loads each script and looks at what it declares: a file without scenarios, two scenarios "
+				.. "of one name, and rules that do not exist. Nothing runs.",
+		},
+		options = {},
+		exits = { "passed", "failed", "usage", "internal" },
+		examples = { { "srdlab check scripts/scenarios" } } },
+	{ "list", usage = "[OPTION]... FILE|FOLDER...", summary = "name the scenarios of files and folders",
+		arguments = { min = 1, what = "a file or a folder of scenarios", complete = "file" },
+		sets = { "filter", "sandbox" },
+		description = {
+			"Prints one line for each scenario: where it stands, and its name. What stands before the "
+				.. "name is what srdlab run takes.",
+		},
+		options = {
+			{ "json", kind = "flag", group = "Reports", env = false,
+				help = "Print JSON, with all that a scenario declares." },
+			say "Tags, needs and description too.",
+		},
+		exits = { "passed", "failed", "usage", "none", "internal" },
+		examples = { { "srdlab list --filter tag:contract scripts/scenarios" } } },
+	{ "replay", usage = "[OPTION]... FILE", summary = "repeat a failing run from its replay file",
+		arguments = { min = 1, max = 1, what = "a replay file", complete = "file" },
+		sets = { "trace" },
+		description = {
+			"Runs the scenario of a replay file again: the same text of the script, seed, profile and "
+				.. "options. Then says whether the trace was the same, event by event.",
+		},
+		options = {
+			{ "unsafe-lua", kind = "flag", group = "What a script may do", env = false,
+				help = "Allow a replay file to use the io, os and package libraries where its run had "
+					.. "them. A replay file holds a program: look at it first." },
+			say "The scenario's line too, with its virtual time, number of events and trace hash.",
+		},
+		exits = { "passed", "failed", "usage", "skipped", "internal", "interrupted" },
+		examples = { { "srdlab replay srdlab-replay/chunks-42-seed1.json" } } },
 	{ "devices", usage = "", summary = "name the devices of each backend",
 		arguments = { min = 0, max = 0 },
 		description = { "Prints the devices that each backend could use, one a line." },
@@ -108,6 +207,7 @@ local commands = {
 
 return {
 	name = "srdlab",
+	date = "November 30, 2026", -- of the manual pages
 	summary = "a laboratory for AWS EFA SRD queue pairs",
 	description = {
 		"Runs scenarios in Lua about SRD queue pairs, on a deterministic mock of an EFA device or on a "

@@ -73,7 +73,7 @@ struct srd_scenario_result {
 int srd_script_load(const char *path, const struct srd_sandbox *sandbox, struct srd_script **out,
 		    struct srd_error *error);
 /* The same from memory; PATH names it in messages. */
-int srd_script_load_text(const char *path, const char *text, size_t length,
+int srd_script_load_text(const char *path, const char *text, size_t size,
 			 const struct srd_sandbox *sandbox, struct srd_script **out,
 			 struct srd_error *error);
 void srd_script_free(struct srd_script *script);

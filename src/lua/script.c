@@ -387,19 +387,13 @@ static const char *skip_first(const char *text, size_t *size)
 	return from;
 }
 
-static int compile_script(lua_State *L, struct srd_script *script, struct srd_error *error)
+static int compile_script(lua_State *L, struct srd_script *script, const char *text, size_t size,
+			  struct srd_error *error)
 {
 	struct writer code;
-	size_t size;
-	char *text;
-	const char *from, *message;
-	int ret = srd_file_read(script->path, MAX_SCRIPT_SIZE, &text, &size, error);
+	const char *from = skip_first(text, &size), *message;
+	int ret = compile(L, from, size, script->chunk_name, &code);
 
-	if (ret)
-		return ret;
-	from = skip_first(text, &size);
-	ret = compile(L, from, size, script->chunk_name, &code);
-	srd_free(text);
 	if (ret == -EINVAL) {
 		message = lua_tostring(L, -1);
 		ret = split_position(script->chunk_name + 1, &message);
@@ -552,6 +546,22 @@ static int name_script(struct srd_script *script, const char *path)
 int srd_script_load(const char *path, const struct srd_sandbox *sandbox, struct srd_script **out,
 		    struct srd_error *error)
 {
+	size_t size;
+	char *text;
+	int ret = srd_file_read(path, MAX_SCRIPT_SIZE, &text, &size, error);
+
+	*out = NULL;
+	if (ret)
+		return ret;
+	ret = srd_script_load_text(path, text, size, sandbox, out, error);
+	srd_free(text);
+	return ret;
+}
+
+int srd_script_load_text(const char *path, const char *text, size_t size,
+			 const struct srd_sandbox *sandbox, struct srd_script **out,
+			 struct srd_error *error)
+{
 	struct srd_script *script = srd_calloc(1, sizeof(*script));
 	struct srd_lua lua = {0};
 	int ret = -ENOMEM;
@@ -560,7 +570,7 @@ int srd_script_load(const char *path, const struct srd_sandbox *sandbox, struct 
 		srd_error_set(error, ret, "%s: out of memory", path);
 		goto close;
 	}
-	ret = compile_script(lua.L, script, error);
+	ret = compile_script(lua.L, script, text, size, error);
 	for (int i = 0; i < srd_num_lua_lib && !ret; i++)
 		ret = load_lib(lua.L, script, i, sandbox->lib_path, error);
 	if (ret)

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* How a failure can be had again: by a command, and from a replay file. */
+#ifndef SRD_CLI_REPEAT_H
+#define SRD_CLI_REPEAT_H
+
+#include <jansson.h>
+#include <srdlab/profile.h>
+
+#include "cli/execute.h"
+#include "cli/plan.h"
+
+/* The command line that runs ITEM alone; NULL: out of memory. Release with free. */
+char *srd_cli_repeat_command(const struct srd_cli_run_options *options,
+			     const struct srd_cli_item *item);
+
+/*
+ * Write the replay file of ITEM, which had OUTCOME, into options->replay_dir. *PATH is its
+ * path, for srd_free. 0, or a negative errno with *error.
+ */
+int srd_cli_replay_write(const struct srd_cli_run_options *options,
+			 const struct srd_run_config *config, const struct srd_cli_item *item,
+			 const struct srd_cli_outcome *outcome, char **path,
+			 struct srd_error *error);
+
+/* What a replay file holds; texts belong to ROOT. */
+struct srd_cli_replay_file {
+	json_t *root;
+	const char *version;
+	const char *script_path;
+	const char *script_text;
+	size_t script_length;
+	const char *name;
+	int index;
+	uint64_t seed;
+	const char *backend;
+	const char *device; /* NULL: none was named */
+	struct srd_profile profile;
+	const char *rules;
+	const char *suppressions;  /* the file's text; NULL: there was none */
+	uint64_t memory;           /* bytes */
+	uint64_t scenario_timeout; /* ns */
+	bool unsafe_lua;
+	uint64_t trace_hash;
+};
+
+/* 0, or a negative errno with *error. Release *OUT in either case. */
+int srd_cli_replay_read(const char *path, struct srd_cli_replay_file *out, struct srd_error *error);
+void srd_cli_replay_release(struct srd_cli_replay_file *file);
+
+#endif

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/* srdlab run: what was selected, in one process or several, into all reports. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/lab.h"
+#include "cli/outputs.h"
+#include "cli/plan.h"
+#include "cli/pool.h"
+#include "cli/progress.h"
+#include "cli/repeat.h"
+#include "report/text.h"
+#include "verbs/alloc.h"
+
+struct run {
+	const struct srd_cli_run_options *options;
+	struct srd_cli_scripts scripts;
+	struct srd_cli_plan plan;
+	struct srd_profile profile;
+	struct srd_run_config config;
+	struct srd_cli_outputs outputs;
+	struct srd_report_tail tail;
+	uint64_t done;                        /* items */
+	uint64_t unloaded;                    /* items that are files which could not be loaded */
+	uint64_t started;                     /* CLOCK_MONOTONIC ns */
+	uint64_t deadline;                    /* 0: none */
+	bool broken;                          /* the tool itself failed */
+	const struct srd_cli_entry *replayed; /* the last scenario that left a replay file */
+};
+
+static volatile sig_atomic_t interrupted;
+
+/* The second one ends the process: the handler is for the first only. */
+static void interrupt(int number)
+{
+	static const char text[] = "\ninterrupted: once more ends it at once\n";
+	ssize_t ignored = write(STDERR_FILENO, text, sizeof(text) - 1);
+
+	(void)ignored;
+	interrupted = 1;
+}
+
+/* Wall time that one scenario may take: its own, or what is left of the whole. */
+static uint64_t time_limit(const struct run *run)
+{
+	uint64_t limit = run->options->sandbox.scenario_timeout, now = srd_cli_now();
+
+	if (!run->deadline)
+		return limit;
+	if (now >= run->deadline)
+		return 1;
+	return run->deadline - now < limit ? run->deadline - now : limit;
+}
+
+static char *run_item(void *arg, uint64_t number)
+{
+	struct run *run = arg;
+	struct srd_cli_item item = srd_cli_plan_item(&run->plan, number);
+	const struct srd_cli_script *script = item.entry->script;
+	struct srd_run_config config = run->config;
+
+	if (item.entry->scenario < 0)
+		return srd_cli_outcome_text(script->path, script->error_line,
+					    script->error.message);
+	config.seed = item.seed;
+	config.sandbox.time_limit = time_limit(run);
+	return srd_cli_execute(script->script, item.entry->scenario, &config);
+}
+
+static void count(struct run *run, const struct srd_cli_item *item,
+		  const struct srd_cli_outcome *outcome)
+{
+	run->done++;
+	run->unloaded += item->entry->scenario < 0;
+	run->broken = run->broken || outcome->broken;
+	switch (outcome->result.verdict) {
+	case SRD_PASSED:
+		run->tail.passed++;
+		break;
+	case SRD_FAILED:
+		run->tail.failed++;
+		break;
+	case SRD_SKIPPED:
+		run->tail.skipped++;
+		break;
+	}
+}
+
+/* For the first seed that a scenario fails with; *PATH is NULL where there is none. */
+static void leave_replay(struct run *run, const struct srd_cli_item *item,
+			 const struct srd_cli_outcome *outcome, char **path)
+{
+	struct srd_error error = {0};
+
+	*path = NULL;
+	if (run->replayed == item->entry || !*run->options->replay_dir)
+		return;
+	run->replayed = item->entry;
+	if (!srd_cli_replay_write(run->options, &run->config, item, outcome, path, &error))
+		return;
+	srd_cli_progress_clear();
+	srd_cli_warning("no replay file: %s", error.message);
+	srd_free(*path);
+	*path = NULL;
+}
+
+/* Everything of the case but the two names, which are cleaned. */
+static int report(struct run *run, const struct srd_cli_item *item,
+		  const struct srd_cli_outcome *outcome, struct srd_report_case *one)
+{
+	bool failed = outcome->result.verdict == SRD_FAILED && one->name;
+	char *repeat = failed ? srd_cli_repeat_command(run->options, item) : NULL;
+	char *replay = NULL;
+	int rc;
+
+	if (failed)
+		leave_replay(run, item, outcome, &replay);
+	one->seed = item->seed;
+	one->broken = outcome->broken;
+	one->result = &outcome->result;
+	one->log = outcome->log;
+	one->repeat = repeat;
+	one->replay = replay;
+	srd_cli_progress_clear();
+	rc = srd_cli_outputs_add(&run->outputs, one);
+	free(repeat);
+	srd_free(replay);
+	return rc;
+}
+
+static int count_and_report(struct run *run, const struct srd_cli_item *item,
+			    const struct srd_cli_outcome *outcome)
+{
+	const struct srd_cli_script *script = item->entry->script;
+	const struct srd_scenario_info *info =
+		script->script ? srd_script_scenario(script->script, item->entry->scenario) : NULL;
+	char *file = srd_text_clean(script->path);
+	char *name = info ? srd_text_clean(info->name) : NULL;
+	struct srd_report_case one = {
+		.file = file,
+		.name = name,
+		.line = info ? info->line : script->error_line,
+	};
+	int rc = -ENOMEM;
+
+	count(run, item, outcome);
+	if (file && (name || !info))
+		rc = report(run, item, outcome, &one);
+	srd_free(name);
+	srd_free(file);
+	return rc;
+}
+
+static int take(void *arg, uint64_t number, char *text, const char *death)
+{
+	struct run *run = arg;
+	struct srd_cli_item item = srd_cli_plan_item(&run->plan, number);
+	const struct srd_cli_script *script = item.entry->script;
+	struct srd_cli_outcome outcome;
+	char *made = NULL;
+	int rc;
+
+	if (!text) {
+		int line = script->script
+				   ? srd_script_scenario(script->script, item.entry->scenario)->line
+				   : 0;
+
+		made = text = srd_cli_outcome_text(script->path, line, death);
+		if (!text)
+			return -ENOMEM;
+	}
+	rc = srd_cli_outcome_read(text, &outcome);
+	if (!rc)
+		rc = count_and_report(run, &item, &outcome);
+	srd_cli_progress_show(run->done, run->plan.count, run->tail.failed);
+	srd_cli_outcome_release(&outcome);
+	free(made);
+	return rc;
+}
+
+static int file_width(const struct srd_cli_scripts *scripts)
+{
+	size_t width = 0;
+
+	for (int i = 0; i < scripts->count; i++)
+		if (strlen(scripts->items[i].path) > width)
+			width = strlen(scripts->items[i].path);
+	return (int)width;
+}
+
+static int jobs(const struct srd_cli_run_options *options)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (options->jobs)
+		return (int)options->jobs;
+	return processors > 0 ? (int)processors : 1;
+}
+
+/* Run everything that is planned; a negative errno, or how it ended. */
+static int work(struct run *run, struct srd_error *error)
+{
+	struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESETHAND}, before;
+	struct srd_cli_pool pool = {
+		.count = run->plan.count,
+		.jobs = jobs(run->options),
+		.arg = run,
+		.run = run_item,
+		.done = take,
+		.deadline = run->deadline,
+		.stop = &interrupted,
+	};
+	int rc;
+
+	sigaction(SIGINT, &action, &before);
+	rc = srd_cli_pool_run(&pool, error);
+	sigaction(SIGINT, &before, NULL);
+	srd_cli_progress_clear();
+	return rc;
+}
+
+static const char *words_for(int end)
+{
+	switch (end) {
+	case SRD_POOL_STOPPED:
+		return "interrupted before all was run";
+	case SRD_POOL_OUT_OF_TIME:
+		return "out of time before all was run";
+	}
+	return NULL;
+}
+
+/* The first that applies, in the order of scripts/spec/options.lua. */
+static int status(const struct run *run, int end)
+{
+	bool none_loaded = run->scripts.count && !run->scripts.num_loaded;
+
+	if (run->broken || end < 0)
+		return SRD_EXIT_INTERNAL;
+	if (end == SRD_POOL_OUT_OF_TIME)
+		return SRD_EXIT_TIMEOUT;
+	if (end == SRD_POOL_STOPPED)
+		return SRD_EXIT_INTERRUPTED;
+	if (run->tail.failed && !none_loaded)
+		return SRD_EXIT_FAILED;
+	if (run->options->fail_on_skip && run->tail.skipped)
+		return SRD_EXIT_FAILED;
+	if (none_loaded)
+		return SRD_EXIT_USAGE;
+	if (!run->plan.count)
+		return SRD_EXIT_NONE;
+	return run->tail.passed ? SRD_EXIT_PASSED : SRD_EXIT_SKIPPED;
+}
+
+static int run_and_report(struct run *run, struct srd_error *error)
+{
+	struct srd_report_head head = {
+		.backend = run->config.backend->name,
+		.profile = run->profile.name,
+		.first_seed = run->plan.first_seed,
+		.last_seed = run->plan.last_seed,
+		.num_cases = run->plan.count,
+		.file_width = file_width(&run->scripts),
+	};
+	int rc = srd_cli_outputs_begin(&run->outputs, &head);
+	int end = rc ? rc : work(run, error);
+
+	run->tail.ended = words_for(end);
+	run->tail.wall_time = srd_cli_now() - run->started;
+	if (!rc)
+		rc = srd_cli_outputs_end(&run->outputs, &run->tail);
+	if (rc && !error->code)
+		srd_error_set(error, rc, "%s", strerror(-rc));
+	return end < 0 ? end : rc ? rc : end;
+}
+
+/* Load and select. */
+static int prepare(struct run *run, struct srd_error *error)
+{
+	const struct srd_cli_run_options *options = run->options;
+	uint64_t first = options->seeds.set ? options->seeds.first : options->seed;
+	uint64_t last = options->seeds.set ? options->seeds.last : options->seed;
+	int rc;
+
+	run->config.sandbox = srd_cli_sandbox(&options->sandbox);
+	run->config.hash = true;
+	rc = srd_cli_scripts_load(&options->arguments, &run->config.sandbox, &run->scripts);
+	if (!rc)
+		rc = srd_cli_plan_make(&run->scripts, &options->filter.filter, first, last,
+				       &run->plan);
+	return rc ? srd_error_set(error, rc, "out of memory") : 0;
+}
+
+static int run_all(struct run *run)
+{
+	struct srd_error error = {0};
+	int end = prepare(run, &error);
+
+	if (!end)
+		end = run_and_report(run, &error);
+	if (srd_cli_outputs_close(&run->outputs, &error))
+		end = error.code;
+	if (end < 0)
+		srd_cli_error("%s", error.message);
+	else if (!run->plan.count)
+		srd_cli_error("no scenario was selected");
+	else if (run->options->fail_on_skip && run->tail.skipped)
+		srd_cli_error("scenarios were skipped, and --fail-on-skip is given");
+	return status(run, end);
+}
+
+int srd_cli_run(const struct srd_cli_run_options *options)
+{
+	struct run *run = srd_calloc(1, sizeof(*run));
+	struct srd_error error = {0};
+	int rc = -ENOMEM;
+
+	if (!run) {
+		srd_cli_error("out of memory");
+		return SRD_EXIT_INTERNAL;
+	}
+	run->options = options;
+	run->started = srd_cli_now();
+	run->deadline = options->timeout ? run->started + options->timeout : 0;
+	rc = srd_cli_lab(&options->lab, &options->judge, &run->profile, &run->config, &error);
+	if (!rc)
+		rc = srd_cli_outputs_open(options, &run->outputs, &error);
+	if (!rc) {
+		rc = run_all(run);
+	} else {
+		srd_cli_outputs_close(&run->outputs, NULL);
+		rc = error.code == -ENOMEM ? SRD_EXIT_INTERNAL : SRD_EXIT_USAGE;
+		srd_cli_error("%s", error.message);
+	}
+	srd_cli_plan_release(&run->plan);
+	srd_cli_scripts_release(&run->scripts);
+	srd_free(run);
+	return rc;
+}

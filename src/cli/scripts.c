@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fts.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/scripts.h"
+#include "verbs/alloc.h"
+#include "verbs/file.h"
+#include "verbs/units.h"
+
+#define SCRIPT_LIMIT ((size_t)16 << 20)
+
+/* A file that is named twice, as by itself and by its folder, is there once. */
+static bool contains(const struct srd_cli_scripts *scripts, const char *path, int line)
+{
+	for (int i = 0; i < scripts->count; i++)
+		if (!strcmp(scripts->items[i].path, path) && scripts->items[i].line == line)
+			return true;
+	return false;
+}
+
+/* The new item; NULL: out of memory. */
+static struct srd_cli_script *append(struct srd_cli_scripts *scripts, const char *path, int line)
+{
+	struct srd_cli_script *items =
+		srd_reallocarray(scripts->items, scripts->count + 1, sizeof(*items));
+
+	if (!items)
+		return NULL;
+	scripts->items = items;
+	items += scripts->count;
+	*items = (struct srd_cli_script){.path = srd_strdup(path), .line = line};
+	if (!items->path)
+		return NULL;
+	scripts->count++;
+	return items;
+}
+
+/* "file.lua:12: text" becomes the line and the text, "file.lua: text" the text. */
+static void split_place(struct srd_cli_script *item)
+{
+	size_t length = strlen(item->path);
+	char *message = item->error.message, *end;
+	long line;
+
+	if (strncmp(message, item->path, length) || message[length] != ':')
+		return;
+	line = strtol(message + length + 1, &end, 10);
+	if (end == message + length + 1)
+		end = message + length;
+	if (strncmp(end, ": ", 2))
+		return;
+	item->error_line = (int)line;
+	memmove(message, end + 2, strlen(end + 2) + 1);
+}
+
+static int load(struct srd_cli_scripts *scripts, const char *path, int line,
+		const struct srd_sandbox *sandbox)
+{
+	struct srd_cli_script *item;
+
+	if (contains(scripts, path, line))
+		return 0;
+	item = append(scripts, path, line);
+	if (!item)
+		return -ENOMEM;
+	/* The text is kept: a replay file shows what ran, though the file may change. */
+	if (srd_file_read(path, SCRIPT_LIMIT, &item->text, &item->length, &item->error) ||
+	    srd_script_load_text(path, item->text, item->length, sandbox, &item->script,
+				 &item->error)) {
+		split_place(item);
+		return 0;
+	}
+	scripts->num_loaded++;
+	return 0;
+}
+
+static int fail(struct srd_cli_scripts *scripts, const char *path, int code, const char *what)
+{
+	struct srd_cli_script *item = append(scripts, path, 0);
+
+	if (!item)
+		return -ENOMEM;
+	srd_error_set(&item->error, -code, "%s: %s", what, strerror(code));
+	return 0;
+}
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+	return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+static bool ends_in_lua(const char *name)
+{
+	size_t length = strlen(name);
+
+	return length > 4 && !strcmp(name + length - 4, ".lua");
+}
+
+/* One entry of a folder; hidden files and folders are not looked at. */
+static int visit(FTS *fts, FTSENT *entry, struct srd_cli_scripts *scripts,
+		 const struct srd_sandbox *sandbox)
+{
+	bool hidden = entry->fts_level > 0 && entry->fts_name[0] == '.';
+
+	switch (entry->fts_info) {
+	case FTS_D:
+		if (hidden)
+			fts_set(fts, entry, FTS_SKIP);
+		return 0;
+	case FTS_F:
+		return hidden || !ends_in_lua(entry->fts_name)
+			       ? 0
+			       : load(scripts, entry->fts_path, 0, sandbox);
+	case FTS_DNR:
+	case FTS_ERR:
+		return fail(scripts, entry->fts_path, entry->fts_errno,
+			    "the folder cannot be read");
+	default:
+		return 0;
+	}
+}
+
+static int load_folder(struct srd_cli_scripts *scripts, char *path,
+		       const struct srd_sandbox *sandbox)
+{
+	char *const paths[] = {path, NULL};
+	FTS *fts = fts_open(paths, FTS_LOGICAL | FTS_NOCHDIR, by_name);
+	FTSENT *entry;
+	int rc = 0;
+
+	if (!fts)
+		return -ENOMEM;
+	while (!rc && (entry = fts_read(fts)))
+		rc = visit(fts, entry, scripts, sandbox);
+	fts_close(fts);
+	return rc;
+}
+
+/* FILE:LINE, where FILE is there and the whole is not the name of one. */
+static bool split_line(char *argument, int *line)
+{
+	char *colon = strrchr(argument, ':');
+	uint64_t number;
+
+	if (!colon || srd_units_parse(SRD_UNIT_NONE, colon + 1, &number) || !number ||
+	    number > INT32_MAX || access(argument, F_OK) == 0)
+		return false;
+	*colon = '\0';
+	if (access(argument, F_OK)) {
+		*colon = ':';
+		return false;
+	}
+	*line = (int)number;
+	return true;
+}
+
+static int load_argument(struct srd_cli_scripts *scripts, char *path,
+			 const struct srd_sandbox *sandbox)
+{
+	struct stat st;
+	int line = 0;
+
+	split_line(path, &line);
+	if (stat(path, &st))
+		return fail(scripts, path, errno, "no file or folder can be read there");
+	if (S_ISDIR(st.st_mode))
+		return load_folder(scripts, path, sandbox);
+	return load(scripts, path, line, sandbox);
+}
+
+int srd_cli_scripts_load(const struct srd_cli_list *arguments, const struct srd_sandbox *sandbox,
+			 struct srd_cli_scripts *scripts)
+{
+	int rc = 0;
+
+	*scripts = (struct srd_cli_scripts){0};
+	for (int i = 0; !rc && i < arguments->count; i++) {
+		char *path = srd_strdup(arguments->items[i]);
+
+		rc = path ? load_argument(scripts, path, sandbox) : -ENOMEM;
+		srd_free(path);
+	}
+	return rc;
+}
+
+void srd_cli_scripts_release(struct srd_cli_scripts *scripts)
+{
+	for (int i = 0; i < scripts->count; i++) {
+		srd_free(scripts->items[i].path);
+		srd_free(scripts->items[i].text);
+		srd_script_free(scripts->items[i].script);
+	}
+	srd_free(scripts->items);
+	*scripts = (struct srd_cli_scripts){0};
+}
+
+struct srd_sandbox srd_cli_sandbox(const struct srd_cli_sandbox *options)
+{
+	return (struct srd_sandbox){
+		.memory_limit = options->memory,
+		.time_limit = options->scenario_timeout,
+		.unsafe = options->unsafe_lua,
+	};
+}
