@@ -67,7 +67,13 @@ for _, r in ipairs(rules) do
 	md:put("**%s** (%s) %s  \nWhy: %s  \nEvidence: %s. Needs: %s.\n\n", r.id, r.class, r.statement,
 		r.why, r.evidence, table.concat(r.needs, ", "))
 end
-md:put "## What is no rule\n\nInvariants of an SRD queue pair that no rule covers, by their number in the list that\nthe rules were made from:\n\n"
+md:put [[
+## What is no rule
+
+Invariants of an SRD queue pair that no rule covers, by their number in the list that the
+rules were made from:
+
+]]
 for n = 1, spec.num_invariants do
 	if spec.not_rules[n] then
 		md:put("- %d: %s\n", n, spec.not_rules[n])

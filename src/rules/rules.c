@@ -139,6 +139,20 @@ void srd_rules_event(void *arg, const struct srd_event *event)
 	srd_book_apply(book, event);
 }
 
+/* A rule that lacks an event that it needs says nothing, whatever the others looked like. */
+static void drop_unjudged(struct srd_rules *rules)
+{
+	int kept = 0;
+
+	for (int i = 0; i < rules->num_violations; i++) {
+		if (srd_rules_judged(rules, rules->violations[i].rule))
+			rules->violations[kept++] = rules->violations[i];
+		else
+			srd_free(rules->violations[i].timeline);
+	}
+	rules->num_violations = kept;
+}
+
 int srd_rules_finish(struct srd_rules *rules, struct srd_error *error)
 {
 	if (!rules->finished && !rules->book.nomem) {
@@ -148,6 +162,7 @@ int srd_rules_finish(struct srd_rules *rules, struct srd_error *error)
 		for (int f = 0; rules->families[f]; f++)
 			if (rules->families[f]->finish)
 				rules->families[f]->finish(rules);
+		drop_unjudged(rules);
 	}
 	rules->finished = true;
 	if (rules->book.nomem)
@@ -165,30 +180,38 @@ static struct srd_violation *seen_before(struct srd_rules *rules, const struct s
 	for (int i = 0; i < rules->num_violations; i++) {
 		struct srd_violation *other = &rules->violations[i];
 
-		if (other->rule == v->rule && other->qp == v->qp && other->object == v->object)
+		if (other->rule == v->rule && other->qp == v->qp && other->object == v->object &&
+		    other->object_kind == v->object_kind)
 			return other;
 	}
 	return NULL;
 }
 
+static void set_where(const struct srd_rules *rules, struct srd_violation *v,
+		      struct srd_where where)
+{
+	const struct srd_event *event = rules->event;
+
+	v->line = where.line;
+	v->op = where.op;
+	if (!v->line && event)
+		v->line = event->line;
+	if (!v->op && rules->book.op)
+		v->op = rules->book.op->number;
+	else if (!v->op && event)
+		v->op = event->op;
+	if (where.qp)
+		v->qp = where.qp->thing.handle;
+	if (where.thing) {
+		v->object = where.thing->handle;
+		v->object_kind = srd_kind_str(where.thing->kind);
+	}
+}
+
 void srd_judge_fail(struct srd_rules *rules, enum srd_rule rule, struct srd_where where,
 		    const char *evidence, ...)
 {
-	const struct srd_event *event = rules->event;
-	struct srd_violation *before, v = {
-					      .rule = (int)rule,
-					      .time = rules->now,
-					      .line = where.line ? where.line
-						      : event    ? event->line
-								 : 0,
-					      .op = where.op         ? where.op
-						    : rules->book.op ? rules->book.op->number
-						    : event          ? event->op
-								     : 0,
-					      .qp = where.qp ? where.qp->thing.handle : 0,
-					      .object = where.thing ? where.thing->handle : 0,
-					      .count = 1,
-				      };
+	struct srd_violation *before, v = {.rule = (int)rule, .time = rules->now, .count = 1};
 	va_list args;
 
 	if (!rules->selected[rule])
@@ -196,6 +219,7 @@ void srd_judge_fail(struct srd_rules *rules, enum srd_rule rule, struct srd_wher
 	va_start(args, evidence);
 	vsnprintf(v.evidence, sizeof(v.evidence), evidence, args);
 	va_end(args);
+	set_where(rules, &v, where);
 	if (srd_suppressions_match(rules, &v))
 		return;
 	before = seen_before(rules, &v);

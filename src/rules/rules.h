@@ -33,13 +33,14 @@ int srd_rule_find(const char *id);
 struct srd_violation {
 	int rule; /* index into srd_rule_infos */
 	uint64_t time;
-	uint32_t line;      /* of the script; 0: unknown */
-	uint32_t op;        /* 0: none */
-	uint32_t qp;        /* handle; 0: none */
-	uint32_t object;    /* handle of the object that it is about, where that is no queue pair */
-	uint64_t count;     /* violations of this rule by the same object; this is the first */
-	char evidence[512]; /* the numbers */
-	char *timeline;     /* the last events of the objects involved, a line each; may be NULL */
+	uint32_t line;   /* of the script; 0: unknown */
+	uint32_t op;     /* 0: none */
+	uint32_t qp;     /* handle; 0: none */
+	uint32_t object; /* handle of the object that it is about, where that is no queue pair */
+	const char *object_kind; /* such as "memory region"; NULL: none */
+	uint64_t count;          /* violations of this rule by the same object; this is the first */
+	char evidence[512];      /* the numbers */
+	char *timeline; /* the last events of the objects involved, a line each; may be NULL */
 };
 
 /*

@@ -255,9 +255,10 @@ static inline uint32_t good_op(struct world *w, enum srd_op_kind kind, uint64_t 
 /* --- one rule a case --- */
 
 struct rule_case {
-	const char *rule;              /* what has to fire first */
-	void (*fire)(struct world *w); /* between world_open and world_unmake */
-	const char *also;              /* another rule that may fire; NULL: none */
+	const char *rule; /* what has to fire first */
+	void (*fire)(
+		struct world *w); /* between world_open and world_unmake; NULL: has its own test */
+	const char *also;         /* another rule that may fire; NULL: none */
 };
 
 static inline const char *rule_of(const struct srd_violation *violation)
@@ -269,23 +270,24 @@ static inline void run_case(const struct rule_case *c)
 {
 	const struct srd_violation *list;
 	struct world w;
+	const struct srd_violation *hit = NULL;
 	int n;
 
 	world_open(&w, "all");
 	c->fire(&w);
 	world_unmake(&w);
 	n = world_finish(&w, &list);
-	if (!n)
-		fail_msg("%s did not fire", c->rule);
-	for (int i = 0; i < n; i++)
-		if (strcmp(rule_of(&list[i]), c->rule) &&
-		    (!c->also || strcmp(rule_of(&list[i]), c->also)))
+	for (int i = 0; i < n; i++) {
+		if (!strcmp(rule_of(&list[i]), c->rule))
+			hit = &list[i];
+		else if (!c->also || strcmp(rule_of(&list[i]), c->also))
 			fail_msg("%s: %s fired too: %s", c->rule, rule_of(&list[i]),
 				 list[i].evidence);
-	assert_string_equal(rule_of(&list[0]), c->rule);
-	assert_true(strlen(list[0].evidence) > 0);
-	assert_non_null(list[0].timeline);
-	assert_int_equal(srd_rules_judged(w.rules, list[0].rule), 1);
+	}
+	if (!hit)
+		fail_msg("%s did not fire", c->rule);
+	assert_true(strlen(hit->evidence) > 0);
+	assert_non_null(hit->timeline);
 	world_release(&w);
 }
 
@@ -293,7 +295,8 @@ static inline void run_case(const struct rule_case *c)
 static inline void run_cases(const char *family, const struct rule_case *cases, int count)
 {
 	for (int i = 0; i < count; i++)
-		run_case(&cases[i]);
+		if (cases[i].fire)
+			run_case(&cases[i]);
 	for (int rule = 0; rule < srd_num_rules; rule++) {
 		bool found = strcmp(srd_rule_infos[rule].family, family) != 0;
 

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/* The completion family: each rule fires on a stream of its own. */
+#include "rules_world.h"
+
+static void unknown(struct world *w)
+{
+	raw_post(w, good_post(w, 0, 100));
+	completion(w, 0, 0);
+	completion(w, 77, 0);
+}
+
+static void no_such_queue_pair(struct world *w)
+{
+	raw_post(w, good_post(w, 0, 100));
+	completion(w, 0, 0);
+	EMIT(w, WC, wc, H(0), .wr_id = 1, .qp_num = 999, .opcode = SRD_WC_RDMA_WRITE);
+}
+
+static void twice(struct world *w)
+{
+	uint32_t op = good_op(w, SRD_OP_PUT, 100);
+
+	completion(w, 0, 0);
+	completion(w, 0, 0);
+	op_end(w, op, 0, 0, 0);
+}
+
+static void of_refused(struct world *w)
+{
+	session_start(w);
+	post(w, good_post(w, 0, 100));
+	session_complete(w, 22, 1);
+	completion(w, 0, 0);
+}
+
+static void stale(struct world *w)
+{
+	EMIT(w, QP_CREATE, qp_create, 9, .qp_num = 99, .pd = H(0), .send_cq = H(0), .recv_cq = H(0),
+	     .requested_send_wr = 4, .granted_send_wr = 4);
+	EMIT(w, QP_DESTROY, qp_destroy, 9, );
+	EMIT(w, WC, wc, H(0), .wr_id = 0, .qp_num = 99, .opcode = SRD_WC_RDMA_WRITE);
+}
+
+static void wrong_opcode(struct world *w)
+{
+	raw_post(w, good_post(w, 0, 100));
+	EMIT(w, WC, wc, H(0), .wr_id = 0, .qp_num = QPN(0), .opcode = SRD_WC_SEND);
+}
+
+static void wrong_status(struct world *w)
+{
+	raw_post(w, good_post(w, 0, 100));
+	EMIT(w, WC, wc, H(0), .wr_id = 0, .qp_num = QPN(0), .opcode = SRD_WC_RDMA_WRITE,
+	     .status = SRD_WC_REM_ACCESS_ERR, .vendor_err = SRD_EFA_REMOTE_ERROR_ABORT);
+}
+
+static void entry_lost(struct world *w)
+{
+	EMIT(w, DEV_CQE, dev_cqe, H(0), .ordinal = 8, .qp = H(0), .occupancy = 8, .lost = 1);
+}
+
+static void no_room(struct world *w)
+{
+	EMIT(w, QP_CREATE, qp_create, 9, .qp_num = 99, .pd = H(0), .send_cq = H(0), .recv_cq = H(0),
+	     .requested_send_wr = 4, .granted_send_wr = 4, .requested_recv_wr = 8,
+	     .granted_recv_wr = 8);
+	for (int i = 0; i < 8; i++)
+		EMIT(w, RECV_POST, recv_post, 9, .num_sge = 1);
+	raw_post(w, good_post(w, 0, 100));
+	completion(w, 0, 0);
+	EMIT(w, QP_DESTROY, qp_destroy, 9, );
+	EMIT(w, CQ_POLL, cq_poll, H(0), .num_entries = 1, .result = 0);
+}
+
+static void small_queue(struct world *w)
+{
+	EMIT(w, CQ_CREATE, cq_create, 9, .context = H(0), .requested = 2, .granted = 2);
+	EMIT(w, QP_CREATE, qp_create, 9, .qp_num = 99, .pd = H(0), .send_cq = 9, .recv_cq = 9,
+	     .requested_send_wr = 4, .granted_send_wr = 4);
+	EMIT(w, QP_OPEN, qp_open, 9, .max_msg_size = MAX_RDMA, .max_send_wr = 4);
+	EMIT(w, QP_CLOSE, qp_close, 9, );
+	EMIT(w, QP_DESTROY, qp_destroy, 9, );
+	EMIT(w, CQ_DESTROY, cq_destroy, 9, );
+}
+
+/* A second queue pair of host 0 posts an op with the same completion queue. */
+static void shared(struct world *w)
+{
+	uint32_t op = good_op(w, SRD_OP_PUT, 100);
+	struct srd_ev_wr_post request;
+
+	EMIT(w, QP_CREATE, qp_create, 9, .qp_num = 99, .pd = H(0), .send_cq = H(0), .recv_cq = H(0),
+	     .requested_send_wr = 4, .granted_send_wr = 4, .send_ops_flags = 0x11);
+	EMIT(w, QP_OPEN, qp_open, 9, .max_msg_size = MAX_RDMA, .max_send_wr = 4);
+	EMIT(w, CONNECT, connect, 9, .result = (uint32_t)-22);
+	w->op = ++w->last_op;
+	EMIT(w, OP_BEGIN, op_begin, 9, .local_addr = ADDR(0), .local_size = 100,
+	     .remote_addr = ADDR(1), .remote_size = 100, .lkey = LKEY(0), .rkey = RKEY(1));
+	EMIT(w, SESSION_START, session_start, 9, );
+	request = good_post(w, 0, 100);
+	request.wr_id = 0;
+	request.ev.object = 9;
+	emit(w, &request.ev);
+	EMIT(w, SESSION_ABORT, session_abort, 9, .num_wr = 1);
+	op_end(w, w->last_op, -22, 0, 0);
+	EMIT(w, QP_CLOSE, qp_close, 9, );
+	EMIT(w, QP_DESTROY, qp_destroy, 9, );
+	completion(w, 0, 0);
+	op_end(w, op, 0, 0, 0);
+}
+
+static void third_lease(struct world *w)
+{
+	EMIT(w, LEASE_ACQUIRE, lease_acquire, H(0), .leases = 3, .limit = 2);
+}
+
+static void early_release(struct world *w)
+{
+	uint32_t op = good_op(w, SRD_OP_PUT, 100);
+
+	completion(w, 0, 0);
+	op_end(w, op, 0, 0, 0);
+	EMIT(w, LEASE_RELEASE, lease_release, H(0), );
+}
+
+static void stale_lease(struct world *w)
+{
+	raw_post(w, good_post(w, 0, 100));
+	EMIT(w, QP_CLOSE, qp_close, H(0), );
+	EMIT(w, QP_DESTROY, qp_destroy, H(0), );
+	EMIT(w, LEASE_RELEASE, lease_release, H(0), );
+	EMIT(w, LEASE_ACQUIRE, lease_acquire, H(0), .leases = 1, .limit = 1);
+	EMIT(w, QP_CREATE, qp_create, H(0), .qp_num = QPN(0), .pd = H(0), .send_cq = H(0),
+	     .recv_cq = H(0));
+}
+
+static void receive(struct world *w)
+{
+	EMIT(w, WC, wc, H(0), .wr_id = 3, .qp_num = QPN(0), .opcode = SRD_WC_RECV);
+}
+
+static void early_answer(struct world *w)
+{
+	uint32_t op = good_op(w, SRD_OP_PUT, 2000);
+
+	completion(w, 1, 0);
+	op_end(w, op, 0, 0, 0);
+	completion(w, 0, 0);
+}
+
+static void two_answers(struct world *w)
+{
+	uint32_t op = good_op(w, SRD_OP_PUT, 100);
+
+	completion(w, 0, 0);
+	op_end(w, op, 0, 0, 0);
+	op_end(w, op, 0, 0, 0);
+}
+
+static void answer_to_nobody(struct world *w)
+{
+	uint32_t op = good_op(w, SRD_OP_PUT, 100);
+
+	completion(w, 0, 0);
+	op_end(w, op, 0, 0, 0);
+	op_end(w, 0, 0, 0, 0);
+}
+
+static void unanswered(struct world *w)
+{
+	good_op(w, SRD_OP_PUT, 100);
+	completion(w, 0, 0);
+}
+
+static void hole(struct world *w)
+{
+	uint32_t op = good_op(w, SRD_OP_PUT, 2000);
+
+	completion(w, 1, SRD_EFA_REMOTE_ERROR_ABORT);
+	completion(w, 0, 0);
+	op_end(w, op, 0, 0, 0);
+}
+
+static void false_failure(struct world *w)
+{
+	uint32_t op = good_op(w, SRD_OP_PUT, 100);
+
+	completion(w, 0, 0);
+	op_end(w, op, -5, 0, SRD_EFA_REMOTE_ERROR_ABORT);
+}
+
+static void flush_for_cause(struct world *w)
+{
+	uint32_t op = good_op(w, SRD_OP_PUT, 2000);
+
+	completion(w, 0, SRD_EFA_FLUSHED);
+	completion(w, 1, SRD_EFA_REMOTE_ERROR_BAD_ADDRESS);
+	op_end(w, op, -5, 0, SRD_EFA_FLUSHED);
+}
+
+static void cause_is_kept(void **state)
+{
+	const struct srd_violation *list;
+	struct world w;
+	uint32_t op;
+
+	world_open(&w, "all");
+	op = good_op(&w, SRD_OP_PUT, 3000);
+	completion(&w, 2, SRD_EFA_FLUSHED);
+	completion(&w, 0, SRD_EFA_REMOTE_ERROR_BAD_ADDRESS);
+	completion(&w, 1, SRD_EFA_REMOTE_ERROR_ABORT);
+	op_end(&w, op, -5, 0, SRD_EFA_REMOTE_ERROR_BAD_ADDRESS);
+	op = good_op(&w, SRD_OP_PUT, 2000);
+	completion(&w, 4, SRD_EFA_FLUSHED);
+	completion(&w, 3, SRD_EFA_FLUSHED);
+	op_end(&w, op, -5, 4, SRD_EFA_FLUSHED);
+	world_unmake(&w);
+	if (world_finish(&w, &list))
+		fail_msg("%s: %s", rule_of(&list[0]), list[0].evidence);
+	world_release(&w);
+}
+
+/* The run ends with a live queue pair that owes a completion. */
+static void missing_at_the_end(void **state)
+{
+	const struct srd_violation *list;
+	struct world w;
+
+	world_open(&w, "completion.missing");
+	raw_post(&w, good_post(&w, 0, 100));
+	raw_post(&w, good_post(&w, 0, 100));
+	assert_int_equal(world_finish(&w, &list), 1);
+	assert_string_equal(rule_of(&list[0]), "completion.missing");
+	assert_non_null(strstr(list[0].evidence, "id 0"));
+	assert_non_null(strstr(list[0].evidence, "2 like it"));
+	world_release(&w);
+}
+
+/* A reset drops what is out: it may come or not, and nobody complains. */
+static void reset_drops(void **state)
+{
+	const struct srd_violation *list;
+	struct world w;
+
+	world_open(&w, "all");
+	raw_post(&w, good_post(&w, 0, 100));
+	raw_post(&w, good_post(&w, 0, 100));
+	EMIT(&w, QP_MODIFY, qp_modify, H(0), .mask = 1, .from = SRD_QPS_RTS, .to = SRD_QPS_RESET);
+	completion(&w, 1, SRD_EFA_FLUSHED);
+	EMIT(&w, MR_DEREG, mr_dereg, H(0), );
+	EMIT(&w, MR_REG, mr_reg, 9, .pd = H(0), .addr = ADDR(0), .length = 8, .lkey = 1, .rkey = 2);
+	EMIT(&w, MR_DEREG, mr_dereg, 9, );
+	EMIT(&w, MR_REG, mr_reg, H(0), .pd = H(0), .addr = ADDR(0), .length = 8);
+	world_unmake(&w);
+	if (world_finish(&w, &list))
+		fail_msg("%s: %s", rule_of(&list[0]), list[0].evidence);
+	world_release(&w);
+}
+
+static void each_rule_fires(void **state)
+{
+	static const struct rule_case cases[] = {
+		{"completion.unknown", unknown, NULL},
+		{"completion.unknown", no_such_queue_pair, NULL},
+		{"completion.twice", twice, NULL},
+		{"completion.refused", of_refused, NULL},
+		{"completion.stale", stale, NULL},
+		{"completion.missing", NULL, NULL},
+		{"completion.opcode", wrong_opcode, NULL},
+		{"completion.vendor", wrong_status, NULL},
+		{"completion.overrun", entry_lost, NULL},
+		{"completion.room", no_room, "lifetime.busy_qp"},
+		{"completion.cq_size", small_queue, NULL},
+		{"completion.shared_queue", shared, "state.connected"},
+		{"completion.lease_limit", third_lease, NULL},
+		{"completion.lease_early", early_release, NULL},
+		{"completion.lease_stale", stale_lease, "lifetime.busy_qp"},
+		{"completion.receive", receive, NULL},
+		{"completion.op_early", early_answer, NULL},
+		{"completion.op_twice", two_answers, NULL},
+		{"completion.op_twice", answer_to_nobody, NULL},
+		{"completion.op_unanswered", unanswered, NULL},
+		{"completion.op_result", hole, NULL},
+		{"completion.op_result", false_failure, NULL},
+		{"completion.op_cause", flush_for_cause, NULL},
+	};
+
+	run_cases("completion", cases, sizeof(cases) / sizeof(cases[0]));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_rule_fires),
+		cmocka_unit_test(cause_is_kept),
+		cmocka_unit_test(missing_at_the_end),
+		cmocka_unit_test(reset_drops),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
