@@ -88,6 +88,7 @@ struct hw_qp {
 	struct ibv_qp *ibv;
 	struct ibv_qp_ex *ex; /* NULL: created without send-ops flags */
 	bool in_session;
+	bool locked;      /* libefa's session is open too, and holds its lock */
 	bool has_request; /* the session has a request that setters can refer to */
 	int latched;      /* a misuse that libefa would not survive; first one wins */
 };
@@ -120,6 +121,8 @@ void hw_lab_fill(struct srd_verbs *verbs);
 
 /* Give up a session that is still open, as a destroy must. */
 void hw_session_drop(struct hw_qp *qp);
+/* Let a session that is still open fail: its queue pair is about to forget its counters. */
+void hw_session_break(struct hw_qp *qp);
 /* Something arrived or was posted: wait starts again with short pauses. */
 static inline void hw_clock_busy(struct hw *hw)
 {

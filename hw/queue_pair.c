@@ -7,12 +7,13 @@
 #include "hw_config.h"
 #include "efa.h"
 
+/* libefa rounds 0 entries up by a shift of 64 bits, which C leaves undefined. */
 static struct srd_cq *create_cq(struct srd_verbs *verbs, struct srd_context *context, uint32_t cqe)
 {
 	struct hw *hw = to_hw(verbs);
 	struct hw_cq *cq;
 
-	if (cqe > INT_MAX) {
+	if (!cqe || cqe > INT_MAX) {
 		errno = EINVAL;
 		return NULL;
 	}
@@ -144,6 +145,11 @@ static struct ibv_qp *create_ibv_qp(struct hw *hw, struct srd_qp_init_attr_ex *a
 	struct efadv_qp_init_attr efadv;
 	struct ibv_qp *qp;
 
+	/* libefa divides by it, whatever is wrong besides. */
+	if (!attr->cap.max_recv_sge) {
+		errno = EINVAL;
+		return NULL;
+	}
 	if (!to_efadv_attr(efa, &efadv)) {
 		errno = EOPNOTSUPP;
 		return NULL;
@@ -219,8 +225,12 @@ static int modify_qp(struct srd_verbs *verbs, struct srd_qp *srd, const struct s
 		.retry_cnt = attr->retry_cnt,
 		.rnr_retry = attr->rnr_retry,
 	};
-	int err = ibv_modify_qp(qp->ibv, &ibv, (int)mask);
+	int err;
 
+	/* libefa's session would undo itself into negative counts. */
+	if (mask & SRD_QP_STATE && attr->qp_state == SRD_QPS_RESET)
+		hw_session_break(qp);
+	err = ibv_modify_qp(qp->ibv, &ibv, (int)mask);
 	srd->state = (enum srd_qp_state)qp->ibv->state;
 	return err;
 }

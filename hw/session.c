@@ -40,7 +40,8 @@ static void wr_start(struct srd_verbs *verbs, struct srd_qp *srd)
 	qp->has_request = false;
 	qp->latched = qp->ex ? 0 : EOPNOTSUPP;
 	HW_OF(hw_cq, srd->send_cq)->open_sessions++;
-	if (qp->ex)
+	qp->locked = qp->ex != NULL;
+	if (qp->locked)
 		ibv_wr_start(qp->ex);
 }
 
@@ -141,8 +142,17 @@ static void wr_set_ud_addr(struct srd_verbs *verbs, struct srd_qp *srd, struct s
 {
 	struct hw_qp *qp = HW_OF(hw_qp, srd);
 
+	if (qp->in_session && !ah)
+		latch(qp, EINVAL);
 	if (may_set(qp))
 		ibv_wr_set_ud_addr(qp->ex, HW_OF(hw_ah, ah)->ibv, remote_qpn, remote_qkey);
+}
+
+static void unlock(struct hw_qp *qp)
+{
+	if (qp->locked)
+		ibv_wr_abort(qp->ex);
+	qp->locked = false;
 }
 
 void hw_session_drop(struct hw_qp *qp)
@@ -150,8 +160,15 @@ void hw_session_drop(struct hw_qp *qp)
 	if (!qp->in_session)
 		return;
 	session_end(qp);
-	if (qp->ex)
-		ibv_wr_abort(qp->ex);
+	unlock(qp);
+}
+
+void hw_session_break(struct hw_qp *qp)
+{
+	if (!qp->in_session)
+		return;
+	latch(qp, EINVAL);
+	unlock(qp);
 }
 
 /* An error that libefa latched before ours is not to be had from it; ours is reported. */
@@ -166,6 +183,7 @@ static int wr_complete(struct srd_verbs *verbs, struct srd_qp *srd)
 		return qp->latched;
 	}
 	session_end(qp);
+	qp->locked = false;
 	hw_clock_busy(to_hw(verbs));
 	return ibv_wr_complete(qp->ex);
 }

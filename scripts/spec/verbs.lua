@@ -60,7 +60,8 @@ return {
 		"ibv_destroy_qp; a session that is open is aborted first."),
 	op("modify_qp", "errno",
 		{ "struct srd_qp *qp", "const struct srd_qp_attr *attr", "uint32_t mask" },
-		"ibv_modify_qp with enum srd_qp_attr_mask."),
+		"ibv_modify_qp with enum srd_qp_attr_mask. A move to RESET lets an open session fail "
+		.. "with EINVAL."),
 	op("query_qp", "errno", { "struct srd_qp *qp", "struct srd_qp_attr *attr", "uint32_t mask" },
 		"ibv_query_qp; refreshes the cached qp->state when the mask has STATE."),
 	-- the posting session: wr_id and wr_flags of the queue pair are read by each builder

@@ -55,6 +55,7 @@ struct door_cq {
 	struct srd_cq cq;
 	LIST_ENTRY(door_cq) link;
 	uint32_t model;
+	uint32_t open_sessions; /* of queue pairs that send to it */
 };
 
 struct door_buffer {
@@ -223,6 +224,8 @@ static inline void door_wq_give(struct door_wq *wq, uint64_t id)
 
 /* Undo all that the open session has built. */
 void door_session_roll_back(struct srd_door *door, struct door_qp *qp);
+/* Abort the session, where one is open. */
+void door_session_drop(struct srd_door *door, struct door_qp *qp);
 void door_qp_free(struct door_qp *qp);
 
 #endif

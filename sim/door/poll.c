@@ -116,6 +116,9 @@ static int poll_cq(struct srd_verbs *verbs, struct srd_cq *public, int num_entri
 	const struct srd_cqe *cqe;
 	int i;
 
+	/* libefa would wait for the lock of the send queue, which the session holds. */
+	if (unlikely(door_cq(public)->open_sessions))
+		return -EDEADLK;
 	for (i = 0; i < num_entries; i++) {
 		cqe = srd_model_cq_take(&door->model, door_cq(public)->model);
 		if (!cqe)

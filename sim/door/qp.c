@@ -182,8 +182,7 @@ static int destroy_qp(struct srd_verbs *verbs, struct srd_qp *public)
 	struct door_qp *qp = door_qp(public);
 	struct door_qp **at = &context->qps[public->qp_num & context->qp_mask];
 
-	if (qp->open)
-		door_session_roll_back(door, qp);
+	door_session_drop(door, qp);
 	srd_model_qp_destroy(&door->model, qp->model);
 	/* After a restart of the host the number may be another queue pair's. */
 	if (*at == qp)

@@ -18,10 +18,17 @@ static void wr_start(struct srd_verbs *verbs, struct srd_qp *public)
 		return;
 	}
 	qp->open = true;
+	door_cq(public->send_cq)->open_sessions++;
 	qp->error = 0;
 	qp->num_pending = 0;
 	qp->first = NULL;
 	qp->current = NULL;
+}
+
+static void session_close(struct door_qp *qp)
+{
+	qp->open = false;
+	door_cq(qp->qp.send_cq)->open_sessions--;
 }
 
 /* efa_post_send_validate */
@@ -29,6 +36,9 @@ static int validate(const struct door_qp *qp, uint32_t op)
 {
 	uint32_t flags = qp->qp.wr_flags;
 
+	/* libefa leaves the builder's pointer NULL, and the program crashes. */
+	if (unlikely(!(qp->send_ops & op)))
+		return EOPNOTSUPP;
 	if (unlikely(qp->qp.state != SRD_QPS_RTS && qp->qp.state != SRD_QPS_SQD))
 		return EINVAL;
 	if (unlikely(!(flags & SRD_SEND_SIGNALED) && !qp->signal_all))
@@ -37,8 +47,7 @@ static int validate(const struct door_qp *qp, uint32_t op)
 		return EINVAL;
 	if (unlikely(door_wq_full(&qp->sq)))
 		return ENOMEM;
-	/* libefa leaves the builder's pointer NULL, and the program crashes. */
-	return unlikely(!(qp->send_ops & op)) ? EINVAL : 0;
+	return 0;
 }
 
 static struct srd_request *build(struct srd_verbs *verbs, struct srd_qp *public, uint32_t op,
@@ -224,6 +233,14 @@ void door_session_roll_back(struct srd_door *door, struct door_qp *qp)
 	qp->current = NULL;
 }
 
+void door_session_drop(struct srd_door *door, struct door_qp *qp)
+{
+	if (!qp->open)
+		return;
+	session_close(qp);
+	door_session_roll_back(door, qp);
+}
+
 static int wr_complete(struct srd_verbs *verbs, struct srd_qp *public)
 {
 	struct srd_door *door = door_of(verbs);
@@ -232,7 +249,7 @@ static int wr_complete(struct srd_verbs *verbs, struct srd_qp *public)
 
 	if (unlikely(!qp->open))
 		return EINVAL;
-	qp->open = false;
+	session_close(qp);
 	if (unlikely(qp->error)) {
 		door_session_roll_back(door, qp);
 		return qp->error;
@@ -246,12 +263,7 @@ static int wr_complete(struct srd_verbs *verbs, struct srd_qp *public)
 
 static void wr_abort(struct srd_verbs *verbs, struct srd_qp *public)
 {
-	struct door_qp *qp = door_qp(public);
-
-	if (!qp->open)
-		return;
-	qp->open = false;
-	door_session_roll_back(door_of(verbs), qp);
+	door_session_drop(door_of(verbs), door_qp(public));
 }
 
 void door_session_ops(struct srd_verbs *verbs)

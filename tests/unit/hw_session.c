@@ -226,6 +226,33 @@ static void a_session_inside_a_session(void **state)
 					"wr_abort\n");
 }
 
+/* libefa would count its requests back below zero. */
+static void a_session_across_a_reset(void **state)
+{
+	struct srd_qp_attr reset = {.qp_state = SRD_QPS_RESET};
+
+	verbs->wr_start(verbs, qp);
+	verbs->wr_send(verbs, qp);
+	fake_forget();
+	assert_int_equal(verbs->modify_qp(verbs, qp, &reset, SRD_QP_STATE), 0);
+	verbs->wr_send(verbs, qp);
+	assert_int_equal(verbs->wr_complete(verbs, qp), EINVAL);
+	assert_string_equal(fake_log(), "wr_abort\n"
+					"ibv_modify_qp mask=0x1 state=0 cur=0 qkey=0x0 port=0 "
+					"pkey=0 sq_psn=0 rnr_retry=0\n");
+	assert_int_equal(verbs->modify_qp(verbs, qp, &reset, SRD_QP_STATE), 0);
+	assert_int_equal(verbs->poll_cq(verbs, send_cq, 1, NULL), 0);
+}
+
+static void no_address_handle(void **state)
+{
+	verbs->wr_set_ud_addr(verbs, qp, NULL, 1, 2);
+	verbs->wr_start(verbs, qp);
+	verbs->wr_send(verbs, qp);
+	verbs->wr_set_ud_addr(verbs, qp, NULL, 1, 2);
+	assert_int_equal(verbs->wr_complete(verbs, qp), EINVAL);
+}
+
 /* Each queue pair has a session of its own. */
 static void two_sessions_at_once(void **state)
 {
@@ -447,6 +474,8 @@ int main(void)
 		CASE(a_setter_before_any_request),
 		CASE(outside_a_session),
 		CASE(a_session_inside_a_session),
+		CASE(a_session_across_a_reset),
+		CASE(no_address_handle),
 		CASE(two_sessions_at_once),
 		CASE(polling_the_other_queue_in_a_session),
 		CASE(receives_are_posted_as_a_list),

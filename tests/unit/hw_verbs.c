@@ -137,8 +137,11 @@ static void handles_and_busy_contexts(void **state)
 					"ibv_alloc_pd\n");
 }
 
-static void a_queue_larger_than_an_int_is_refused(void **state)
+static void queues_of_impossible_sizes_are_refused(void **state)
 {
+	errno = 0;
+	assert_null(verbs->create_cq(verbs, context, 0));
+	assert_int_equal(errno, EINVAL);
 	errno = 0;
 	assert_null(verbs->create_cq(verbs, context, (uint32_t)INT_MAX + 1));
 	assert_int_equal(errno, EINVAL);
@@ -218,6 +221,18 @@ static void granted_depths_come_back_from_a_failure(void **state)
 	assert_null(make_qp(&attr));
 	assert_int_equal(errno, ENOMEM);
 	assert_int_equal(attr.cap.max_send_wr, 32);
+}
+
+/* It would stop the process with SIGFPE inside libefa. */
+static void no_receive_entries_are_refused(void **state)
+{
+	struct srd_efa_qp_init_attr efa = {0};
+	struct srd_qp_init_attr_ex attr = {.cap = {1, 1, 1, 0, 0}};
+
+	errno = 0;
+	assert_null(verbs->create_qp_ex(verbs, context, &attr, &efa));
+	assert_int_equal(errno, EINVAL);
+	assert_string_equal(fake_log(), "");
 }
 
 /* A flag that the headers have no field for cannot be given to libefa. */
@@ -528,10 +543,11 @@ int main(void)
 		CASE(device_attributes),
 		CASE(extended_inline_size),
 		CASE(handles_and_busy_contexts),
-		CASE(a_queue_larger_than_an_int_is_refused),
+		CASE(queues_of_impossible_sizes_are_refused),
 		CASE(memory_region),
 		CASE(queue_pair_creation),
 		CASE(granted_depths_come_back_from_a_failure),
+		CASE(no_receive_entries_are_refused),
 		CASE(queue_pair_flags),
 		CASE(modify_and_query),
 		CASE(address_handle),
