@@ -418,14 +418,16 @@ static void retire(struct srd_run *run, struct srd_queue_pair_object *q)
 		.receives = traffic.receives,
 		.grace = RETIRE_GRACE,
 	};
-	bool clean = srd_queue_pair_retire(&retirement) && traffic.requests == traffic.of_ops;
+	bool clean;
 
-	q->qp = NULL;
+	srd_queue_pair_drain(&retirement);
 	if (q->scheduler) {
 		srd_op_take_results(run, q);
 		scheduler_ops->destroy(q->scheduler);
 		q->scheduler = NULL;
 	}
+	clean = srd_queue_pair_finish(&retirement) && traffic.requests == traffic.of_ops;
+	q->qp = NULL;
 	release_lease(q, clean);
 	srd_op_deactivate(run, q);
 	srd_object_drop(run->lua.L, q->verbs_qp);

@@ -28,8 +28,9 @@ struct observed_qp {
 	const struct srd_queue_pair_ops *ops;
 	struct srd_queue_pair *qp;
 	struct srd_stream *stream;
-	struct observed_scheduler *calling; /* the scheduler that is being called; or NULL */
-	uint32_t object;                    /* of its events */
+	struct observed_scheduler *scheduler; /* over this queue pair; or NULL */
+	bool scheduler_calls;                 /* it is being called: what is posted is its post */
+	uint32_t object;                      /* of its events */
 	uint8_t host;
 	/* the last direct op that was posted, until it is adopted */
 	uint32_t direct_op;
@@ -306,7 +307,7 @@ static int post(struct observed_qp *q, const struct srd_op *op, uint32_t number,
 static int post_scheduled(struct observed_qp *q, const struct srd_op *op, struct srd_wr_ids *ids,
 			  struct srd_error *error)
 {
-	struct observed_scheduler *s = q->calling;
+	struct observed_scheduler *s = q->scheduler;
 	uint32_t at = match(s, op);
 	int rc = post(q, op, at == NONE ? 0 : s->watched[at].number, ids, error);
 
@@ -322,7 +323,11 @@ static int post_direct(struct observed_qp *q, const struct srd_op *op, struct sr
 	int rc;
 
 	emit_op_begin(q, op, number, 0);
-	rc = post(q, op, number, ids, error);
+	/* Room to adopt it first: once it is posted it has to be counted. */
+	if (q->scheduler && q->scheduler->free == NONE && watched_grow(q->scheduler))
+		rc = srd_error_set(error, -ENOMEM, "out of memory for an observed op");
+	else
+		rc = post(q, op, number, ids, error);
 	if (rc) {
 		emit_op_end(q, &(struct srd_op_result){.result = rc}, number);
 		return rc;
@@ -339,7 +344,8 @@ static int observed_put(struct srd_queue_pair *qp, const struct srd_remote_view 
 	const struct srd_op op = {.kind = SRD_OP_PUT, .local = *from, .remote = *to};
 	struct observed_qp *q = qp_of(qp);
 
-	return q->calling ? post_scheduled(q, &op, ids, error) : post_direct(q, &op, ids, error);
+	return q->scheduler_calls ? post_scheduled(q, &op, ids, error)
+				  : post_direct(q, &op, ids, error);
 }
 
 static int observed_get(struct srd_queue_pair *qp, const struct srd_local_view *to,
@@ -349,7 +355,8 @@ static int observed_get(struct srd_queue_pair *qp, const struct srd_local_view *
 	const struct srd_op op = {.kind = SRD_OP_GET, .local = *to, .remote = *from};
 	struct observed_qp *q = qp_of(qp);
 
-	return q->calling ? post_scheduled(q, &op, ids, error) : post_direct(q, &op, ids, error);
+	return q->scheduler_calls ? post_scheduled(q, &op, ids, error)
+				  : post_direct(q, &op, ids, error);
 }
 
 static uint64_t gid_half(const union srd_gid *gid, size_t at)
@@ -498,9 +505,9 @@ static int observed_submit(struct srd_scheduler *scheduler, const struct srd_op 
 	} else {
 		line_add(s, at);
 		below.cookie = cookie_of(s, at);
-		s->qp->calling = s;
+		s->qp->scheduler_calls = true;
 		rc = s->ops->submit(s->scheduler, &below, error);
-		s->qp->calling = NULL;
+		s->qp->scheduler_calls = false;
 	}
 	if (rc) {
 		emit_op_end(s->qp, &(struct srd_op_result){.result = rc}, number);
@@ -516,9 +523,9 @@ static int observed_progress(struct srd_scheduler *scheduler, struct srd_error *
 	struct observed_scheduler *s = scheduler_of(scheduler);
 	int rc;
 
-	s->qp->calling = s;
+	s->qp->scheduler_calls = true;
 	rc = s->ops->progress(s->scheduler, error);
-	s->qp->calling = NULL;
+	s->qp->scheduler_calls = false;
 	emit_state(s);
 	return rc;
 }
@@ -553,10 +560,12 @@ static int observed_adopt(struct srd_scheduler *scheduler, const struct srd_wr_i
 	if (at == NONE)
 		return srd_error_set(error, -ENOMEM, "out of memory for an observed op");
 	rc = s->ops->adopt(s->scheduler, ids, cookie_of(s, at), error);
-	if (rc)
-		watched_free(s, at);
-	else if (last)
+	if (last)
 		q->direct_op = 0;
+	if (rc) {
+		emit_op_end(q, &(struct srd_op_result){.result = rc}, s->watched[at].number);
+		watched_free(s, at);
+	}
 	return rc;
 }
 
@@ -567,6 +576,7 @@ static void observed_scheduler_destroy(struct srd_scheduler *scheduler)
 	if (!s)
 		return;
 	emit_bare(s->qp, SRD_EV_SCHEDULER_CLOSE);
+	s->qp->scheduler = NULL;
 	s->ops->destroy(s->scheduler);
 	srd_free(s->watched);
 	srd_free(s);
@@ -617,6 +627,7 @@ int srd_observed_scheduler_create(const struct srd_scheduler_ops *ops, struct sr
 	}
 	s->ops = ops;
 	s->qp = qp_of(qp);
+	s->qp->scheduler = s;
 	s->free = s->head = s->tail = NONE;
 	emit(s->qp, &event.ev, SRD_EV_SCHEDULER_OPEN, s->qp->stream->op);
 	*out = (struct srd_scheduler *)s;

@@ -26,10 +26,15 @@ static bool reap(struct srd_retirement *r)
 	return outstanding(r) != before;
 }
 
-static void drain(struct srd_retirement *r)
+void srd_queue_pair_drain(struct srd_retirement *r)
 {
+	const struct srd_qp_attr attr = {.qp_state = SRD_QPS_ERR};
+	struct srd_qp *verbs_qp = r->ops->verbs_qp(r->qp);
 	uint64_t deadline = r->verbs->now(r->verbs) + r->grace;
 
+	/* RESET has no way to ERR and nothing to flush. Where it fails, what is left tells. */
+	if (verbs_qp && verbs_qp->state != SRD_QPS_RESET)
+		r->verbs->modify_qp(r->verbs, verbs_qp, &attr, SRD_QP_STATE);
 	while (outstanding(r)) {
 		if (reap(r))
 			deadline = r->verbs->now(r->verbs) + r->grace;
@@ -37,6 +42,7 @@ static void drain(struct srd_retirement *r)
 			break;
 	}
 	reap(r);
+	r->left = outstanding(r);
 }
 
 /* Entries of the destroyed queue pair; each is taken with -EINVAL. False: it never ends. */
@@ -56,22 +62,15 @@ static bool sweep(struct srd_verbs *verbs, struct srd_cq *cq, uint64_t *taken)
 	return false;
 }
 
-bool srd_queue_pair_retire(struct srd_retirement *r)
+bool srd_queue_pair_finish(struct srd_retirement *r)
 {
-	const struct srd_qp_attr attr = {.qp_state = SRD_QPS_ERR};
-	struct srd_qp *verbs_qp = r->ops->verbs_qp(r->qp);
-	uint64_t taken = 0, left;
+	uint64_t taken = 0;
 
-	/* RESET has no way to ERR and nothing to flush. Where it fails, the drain tells. */
-	if (verbs_qp && verbs_qp->state != SRD_QPS_RESET)
-		r->verbs->modify_qp(r->verbs, verbs_qp, &attr, SRD_QP_STATE);
-	drain(r);
-	left = outstanding(r);
 	r->ops->destroy(r->qp);
 	r->qp = NULL;
 	if (!sweep(r->verbs, r->send_cq, &taken))
 		return false;
 	if (r->recv_cq != r->send_cq && !sweep(r->verbs, r->recv_cq, &taken))
 		return false;
-	return taken == left;
+	return taken == r->left;
 }

@@ -11,23 +11,29 @@
 struct srd_retirement {
 	struct srd_verbs *verbs;
 	const struct srd_queue_pair_ops *ops;
-	struct srd_queue_pair *qp; /* destroyed when this returns */
+	struct srd_queue_pair *qp;
 	const struct srd_scheduler_ops *scheduler_ops;
-	struct srd_scheduler *scheduler; /* stays the caller's; NULL: there is none */
+	struct srd_scheduler *scheduler; /* NULL: there is none */
 	struct srd_cq *send_cq;
 	struct srd_cq *recv_cq;
 	uint64_t receives; /* posted and not reaped */
 	uint64_t grace;    /* ns to wait for the next completion of the drain */
+	uint64_t left;     /* out, of the drain: what did not come */
 };
 
 /*
- * Move the queue pair to ERR, so that what is outstanding is flushed; reap until all of it
- * has come, or nothing came for the grace; destroy the queue pair; take what the destroy
- * left in the completion queues. True: every request was reaped exactly once and both
- * queues are empty; sends that were posted past the scheduler are not known here, so that a
- * queue pair that had some is never clean, whatever this says. Ops of the scheduler get
- * their answers; take them by its result, and destroy it without another progress.
+ * Move the queue pair to ERR, so that what is outstanding is flushed, and reap until all of
+ * it has come, or nothing came for the grace. The ops of the scheduler get their answers
+ * here: take them by its result, then destroy it; it must not outlive the queue pair.
  */
-bool srd_queue_pair_retire(struct srd_retirement *retirement);
+void srd_queue_pair_drain(struct srd_retirement *retirement);
+
+/*
+ * After the drain: destroy the queue pair, and take what that left in the completion queues.
+ * True: every request was reaped exactly once and both queues are empty. Sends that were
+ * posted past the scheduler are not known here, so that a queue pair that had some is never
+ * clean, whatever this says.
+ */
+bool srd_queue_pair_finish(struct srd_retirement *retirement);
 
 #endif

@@ -42,8 +42,9 @@ struct credit_scheduler {
 	struct srd_queue_pair *qp;
 	uint32_t max_send_wr;
 	uint32_t in_flight;
-	bool full;  /* the send queue refused the head: wait for a completion */
-	int broken; /* what ended the scheduler; 0: it lives */
+	uint32_t orphans; /* in flight without an entry: there was no memory to adopt them */
+	bool full;        /* the send queue refused the head: wait for a completion */
+	int broken;       /* what ended the scheduler; 0: it lives */
 	struct srd_ledger ledger;
 	struct srd_wr_ids ids;
 	struct entry *entries;
@@ -182,7 +183,7 @@ static void too_large(struct credit_scheduler *s, uint32_t at)
  * posted. There is room for twice what was asked, so that a queue pair that posts more
  * than it said is found out by what it did.
  */
-static int ids_reserve(struct credit_scheduler *s, uint64_t num_asked)
+static int ids_reserve(struct credit_scheduler *s, uint64_t num_asked, struct srd_error *error)
 {
 	uint64_t capacity = num_asked < 32 ? 64 : 2 * num_asked;
 	uint64_t *id;
@@ -192,11 +193,16 @@ static int ids_reserve(struct credit_scheduler *s, uint64_t num_asked)
 			capacity = UINT32_MAX;
 		id = srd_reallocarray(s->ids.id, capacity, sizeof(*id));
 		if (!id)
-			return -ENOMEM;
+			goto no_memory;
 		s->ids.id = id;
 		s->ids.capacity = (uint32_t)capacity;
 	}
-	return srd_ledger_reserve(&s->ledger, (uint64_t)s->in_flight + s->ids.capacity);
+	if (!srd_ledger_reserve(&s->ledger, (uint64_t)s->in_flight + s->ids.capacity))
+		return 0;
+
+no_memory:
+	return srd_error_set(error, -ENOMEM, "out of memory for the ids of %" PRIu64 " requests",
+			     num_asked);
 }
 
 /* The requests of IDS are outstanding for the op at AT from now on. */
@@ -226,15 +232,10 @@ static int ops_call(struct credit_scheduler *s, const struct srd_op *op, struct 
 	return srd_error_set(error, -EINVAL, "an op of kind %u is neither put nor get", op->kind);
 }
 
-static int op_post(struct credit_scheduler *s, const struct srd_op *op, uint64_t num_asked,
-		   struct srd_error *error)
+static int op_post(struct credit_scheduler *s, const struct srd_op *op, struct srd_error *error)
 {
 	int rc;
 
-	if (ids_reserve(s, num_asked))
-		return srd_error_set(error, -ENOMEM,
-				     "out of memory for the ids of %" PRIu64 " requests",
-				     num_asked);
 	s->ids.count = 0;
 	rc = ops_call(s, op, error);
 	if (!rc && s->ids.count > s->ids.capacity)
@@ -260,11 +261,13 @@ static bool head_try(struct credit_scheduler *s)
 	/* In 64 bits: the sum of two depths can be more than 32 hold. */
 	if (s->full || s->in_flight + entry->num_asked > s->max_send_wr)
 		return false;
-	rc = op_post(s, &entry->op, entry->num_asked, &error);
-	if (rc == -ENOMEM && s->in_flight) {
-		s->full = true;
-		return false;
+	rc = ids_reserve(s, entry->num_asked, &error);
+	if (!rc) {
+		rc = op_post(s, &entry->op, &error);
+		s->full = rc == -ENOMEM && s->in_flight;
 	}
+	if (s->full)
+		return false;
 	list_take(s, &s->queued);
 	if (rc)
 		entry_fail(s, at, rc, &error);
@@ -294,11 +297,15 @@ static bool completion_take(struct credit_scheduler *s, const struct srd_complet
 	uint32_t at = srd_ledger_take(&s->ledger, completion->wr_id);
 	struct entry *entry;
 
-	if (at == SRD_LEDGER_NONE)
+	if (at == SRD_LEDGER_NONE && !s->orphans)
 		return false;
-	entry = &s->entries[at];
 	s->in_flight--;
 	s->full = false;
+	if (at == SRD_LEDGER_NONE) {
+		s->orphans--;
+		return true;
+	}
+	entry = &s->entries[at];
 	if (better_cause(entry, completion->status)) {
 		entry->result = -EIO;
 		entry->wr_id = completion->wr_id;
@@ -312,21 +319,26 @@ static bool completion_take(struct credit_scheduler *s, const struct srd_complet
 
 /*
  * Nobody will poll any more. Whoever waits is told, instead of waiting for ever: first the
- * ops that are posted, then those that are queued, in the order of the line.
+ * ops that are posted, then those that are queued, in the order of the line. Not with the
+ * errno of the poll, which would pass for that of one of their requests.
  */
 static void scheduler_end(struct credit_scheduler *s, const struct srd_error *error)
 {
+	struct srd_error why;
+
 	s->broken = error->code;
+	srd_error_set(&why, -ECANCELED, "the scheduler ended: %s",
+		      error->message[0] ? error->message : strerror(-error->code));
 	for (uint32_t at = 0; at < s->capacity; at++)
 		if (s->entries[at].state == POSTED)
-			entry_fail(s, at, error->code, error);
+			entry_fail(s, at, -ECANCELED, &why);
 	while (s->queued.head != NONE)
-		entry_fail(s, list_take(s, &s->queued), error->code, error);
+		entry_fail(s, list_take(s, &s->queued), -ECANCELED, &why);
 }
 
-static int ended(const struct credit_scheduler *s, struct srd_error *error)
+static int ended(const struct credit_scheduler *s, int code, struct srd_error *error)
 {
-	return srd_error_set(error, s->broken, "the scheduler ended after a poll failed: %s",
+	return srd_error_set(error, code, "the scheduler ended after a poll failed: %s",
 			     strerror(-s->broken));
 }
 
@@ -416,7 +428,7 @@ static int credit_submit(struct srd_scheduler *scheduler, const struct srd_op *o
 	if (s->broken) {
 		struct srd_error why;
 
-		entry_fail(s, at, ended(s, &why), &why);
+		entry_fail(s, at, ended(s, -ECANCELED, &why), &why);
 		return 0;
 	}
 	list_add(s, &s->queued, at);
@@ -433,7 +445,7 @@ static int credit_progress(struct srd_scheduler *scheduler, struct srd_error *er
 	if (!error)
 		error = &local;
 	if (s->broken)
-		return ended(s, error);
+		return ended(s, s->broken, error);
 	error->code = 0;
 	error->message[0] = 0;
 	reaped = completions_reap(s, error);
@@ -496,7 +508,7 @@ static int credit_adopt(struct srd_scheduler *scheduler, const struct srd_wr_ids
 	uint32_t at;
 
 	if (s->broken)
-		return ended(s, error);
+		return ended(s, s->broken, error);
 	if (srd_ledger_reserve(&s->ledger, (uint64_t)s->in_flight + ids->count))
 		goto no_memory;
 	at = entry_alloc(s);
@@ -507,6 +519,9 @@ static int credit_adopt(struct srd_scheduler *scheduler, const struct srd_wr_ids
 	return 0;
 
 no_memory:
+	/* They are posted all the same: a credit that is not counted would be given out twice. */
+	s->orphans += ids->count;
+	s->in_flight += ids->count;
 	return srd_error_set(error, -ENOMEM, "out of memory for the ids of %u requests",
 			     ids->count);
 }

@@ -18,7 +18,7 @@
  *   nor does a stale entry (-EINVAL of the queue pair's poll). Both leave a sentence in
  *   *error of progress, which still succeeds.
  * - A poll that fails otherwise ends the scheduler: every op that is unanswered is
- *   answered with that error, and so is every later one. -ENOMEM does not end it.
+ *   answered with -ECANCELED, and so is every later one. -ENOMEM does not end it.
  */
 #ifndef SRD_SCHEDULER_H
 #define SRD_SCHEDULER_H

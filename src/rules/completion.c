@@ -214,7 +214,7 @@ static void op_end(struct srd_rules *rules, const struct srd_event *event)
 {
 	const struct srd_ev_op_end *ev = (const void *)event;
 	const struct srd_book_op *op = rules->book.op;
-	bool by_completion = !ev->result || ev->result == (uint32_t)-EIO;
+	bool by_completion = !ev->result || (ev->result == (uint32_t)-EIO && op && op->num_wr);
 
 	if (!event->op) {
 		FAIL(rules, COMPLETION_OP_TWICE,

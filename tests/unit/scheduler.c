@@ -401,15 +401,16 @@ static void a_broken_poll_answers_everybody(void **state)
 	fake_queue_pair_poll_error(&fake, EIO);
 	assert_int_equal(progress(), -EIO);
 	assert_string_equal(error.message, "the poll failed");
-	expect_result(1, -EIO);
-	assert_string_equal(result.error.message, "the poll failed");
-	expect_result(2, -EIO);
-	expect_result(3, -EIO);
+	expect_result(1, -ECANCELED);
+	assert_string_equal(result.error.message, "the scheduler ended: the poll failed");
+	assert_int_equal(result.status, SRD_WC_SUCCESS);
+	expect_result(2, -ECANCELED);
+	expect_result(3, -ECANCELED);
 	expect_no_result();
 	/* and whoever comes later */
 	submit(4, 1);
 	assert_int_equal(fake.num_posts, 2);
-	expect_result(4, -EIO);
+	expect_result(4, -ECANCELED);
 	assert_string_equal(result.error.message,
 			    "the scheduler ended after a poll failed: Input/output error");
 	assert_int_equal(progress(), -EIO);
@@ -433,8 +434,8 @@ static void a_silent_broken_poll_has_words(void **state)
 	submit(1, 1);
 	fake_queue_pair_poll_error(&fake, EIO);
 	assert_int_equal(ops->progress(s, NULL), -EIO);
-	expect_result(1, -EIO);
-	assert_string_equal(result.error.message, "Input/output error");
+	expect_result(1, -ECANCELED);
+	assert_string_equal(result.error.message, "the scheduler ended: Input/output error");
 }
 
 static void direct_posts_are_counted_though_not_gated(void **state)

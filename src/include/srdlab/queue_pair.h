@@ -181,7 +181,7 @@ struct srd_scheduler_ops {
 	/*
 	 * A direct put or get on the same queue pair posted IDS: counted in the one ledger,
 	 * though not gated. Its completions come back by result() with COOKIE. -ENOMEM: they
-	 * are not counted, and their completions will belong to nobody.
+	 * are counted, but there will be no result.
 	 */
 	int (*adopt)(struct srd_scheduler *scheduler, const struct srd_wr_ids *ids, uint64_t cookie,
 		     struct srd_error *error);
