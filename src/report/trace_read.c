@@ -256,7 +256,7 @@ static int read_record(struct srd_trace_reader *reader, const struct srd_trace_m
 	if (result < 0)
 		return result;
 	if (!result)
-		return bad(reader, error, "the trace ends inside a %s record: it was cut short",
+		return bad(reader, error, "the trace ends inside a record of %s: it was cut short",
 			   its->name);
 	XXH64_update(&reader->hash, ev, its->size);
 	*map = its;
