@@ -58,6 +58,7 @@ void srd_model_step(struct srd_model *m)
 		return;
 	srd_heap_pop(m->heap, &time, &payload);
 	srd_model_set_now(m, time);
+	m->state->events++;
 	if (payload & SRD_EVENT_PACKET)
 		srd_packet_due(m, payload & ~SRD_EVENT_PACKET);
 	else

@@ -31,8 +31,7 @@ static uint32_t packet_length(const struct srd_model *m, const struct srd_transf
 	return (uint32_t)(rest < mtu ? rest : mtu);
 }
 
-static void packet_event(struct srd_model *m, const struct srd_packet *p,
-			 enum srd_packet_event what)
+static void emit(struct srd_model *m, const struct srd_packet *p, enum srd_packet_event what)
 {
 	const struct srd_transfer *t = &m->transfer[p->transfer];
 	const struct srd_request *r = transfer_request(m, t);
@@ -48,8 +47,14 @@ static void packet_event(struct srd_model *m, const struct srd_packet *p,
 		.what = (uint16_t)what,
 	};
 
-	if (m->stream)
-		srd_stream_emit(m->stream, &event.ev);
+	srd_stream_emit(m->stream, &event.ev);
+}
+
+static inline void packet_event(struct srd_model *m, const struct srd_packet *p,
+				enum srd_packet_event what)
+{
+	if (unlikely(m->stream))
+		emit(m, p, what);
 }
 
 static void schedule(struct srd_model *m, struct srd_packet *p, enum srd_transit state,

@@ -62,6 +62,7 @@ struct srd_model_state {
 	struct srd_profile profile;
 	uint64_t now;
 	uint64_t arrivals;
+	uint64_t events;      /* processed */
 	uint64_t ns_per_byte; /* 32.32 fixed point */
 	uint32_t num_hosts;   /* devices below it are initialised */
 	uint32_t key_shift;   /* bits of a memory key that name the region */
