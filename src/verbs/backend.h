@@ -14,7 +14,7 @@ struct srd_profile;
 
 struct srd_backend_options {
 	const struct srd_profile *profile; /* the mock's device; NULL: the backend's default */
-	const char *device;		   /* hardware: name of the device; NULL: the first */
+	const char *device;                /* hardware: name of the device; NULL: the first */
 	uint64_t seed;
 	struct srd_stream *stream; /* for device events; NULL: none are wanted */
 };
@@ -38,6 +38,6 @@ struct srd_backend {
 
 void srd_backend_register(struct srd_backend *backend);
 const struct srd_backend *srd_backend_find(const char *name); /* NULL: no such backend */
-const struct srd_backend *srd_backend_first(void);	      /* follow ->next; sorted by name */
+const struct srd_backend *srd_backend_first(void);            /* follow ->next; sorted by name */
 
 #endif

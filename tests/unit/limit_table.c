@@ -214,8 +214,8 @@ static void sizes(void **state)
 
 static void depths_beyond_all_numbers(void **state)
 {
-	OPEN({ "max_recv_wr", 32 });
-	create((struct srd_qp_cap){ 1, UINT32_MAX, 1, UINT32_MAX, 0 }, EINVAL);
+	OPEN({"max_recv_wr", 32});
+	create((struct srd_qp_cap){1, UINT32_MAX, 1, UINT32_MAX, 0}, EINVAL);
 }
 
 static void refuse(const char *name, uint64_t value, const char *message)

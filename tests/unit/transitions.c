@@ -38,10 +38,10 @@ static struct {
 
 static int open_lab(void **state)
 {
-	struct srd_backend_options options = { .seed = 1 };
-	struct srd_efa_qp_init_attr efa = { .driver_qp_type = SRD_EFADV_QP_DRIVER_TYPE_SRD };
+	struct srd_backend_options options = {.seed = 1};
+	struct srd_efa_qp_init_attr efa = {.driver_qp_type = SRD_EFADV_QP_DRIVER_TYPE_SRD};
 	struct srd_qp_init_attr_ex attr = {
-		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
+		.cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1},
 		.qp_type = SRD_QPT_DRIVER,
 		.comp_mask = SRD_QP_INIT_ATTR_PD | SRD_QP_INIT_ATTR_SEND_OPS_FLAGS,
 		.send_ops_flags = SRD_QP_EX_WITH_RDMA_WRITE,
@@ -73,7 +73,7 @@ static void check(void **state)
 		.port_num = c->port_num,
 		.pkey_index = c->pkey_index,
 		.qkey = 0x4242,
-		.ah_attr = { .port_num = 1 },
+		.ah_attr = {.port_num = 1},
 	};
 	struct srd_qp_attr now;
 

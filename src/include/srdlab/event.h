@@ -17,12 +17,12 @@ extern "C" {
 #endif
 
 struct srd_event {
-	uint64_t time;	 /* ns */
+	uint64_t time;   /* ns */
 	uint32_t object; /* handle; of which kind the event's type says */
-	uint32_t line;	 /* line of the script that was running; 0: none */
-	uint32_t op;	 /* number of the op that caused it, from 1; 0: none known */
-	uint16_t type;	 /* enum srd_event_type */
-	uint8_t source;	 /* enum srd_event_source */
+	uint32_t line;   /* line of the script that was running; 0: none */
+	uint32_t op;     /* number of the op that caused it, from 1; 0: none known */
+	uint16_t type;   /* enum srd_event_type */
+	uint8_t source;  /* enum srd_event_source */
 	uint8_t host;
 };
 

@@ -17,32 +17,32 @@ extern "C" {
 /* Where a request is, for "who waits for whom". */
 enum srd_request_place {
 	SRD_PLACE_UNKNOWN,
-	SRD_PLACE_SESSION,	/* built, not yet handed to the device */
-	SRD_PLACE_SEND_QUEUE,	/* with the device, not yet on the wire */
-	SRD_PLACE_WIRE,		/* packets are under way */
-	SRD_PLACE_HELD,		/* finished, the completion is held back by a fault */
-	SRD_PLACE_LOST,		/* nothing will ever complete it */
-	SRD_PLACE_COMPLETED,	/* in the completion queue, not polled */
-	SRD_PLACE_RNR,		/* parked until the peer posts a receive */
+	SRD_PLACE_SESSION,    /* built, not yet handed to the device */
+	SRD_PLACE_SEND_QUEUE, /* with the device, not yet on the wire */
+	SRD_PLACE_WIRE,       /* packets are under way */
+	SRD_PLACE_HELD,       /* finished, the completion is held back by a fault */
+	SRD_PLACE_LOST,       /* nothing will ever complete it */
+	SRD_PLACE_COMPLETED,  /* in the completion queue, not polled */
+	SRD_PLACE_RNR,        /* parked until the peer posts a receive */
 };
 
 enum srd_lab_kind {
 	/* Faults on one request: qp and wr_id name a posted, unfinished request; with
 	 * ordinal set instead (SRD_LAB_BY_ORDINAL), the n-th request ever posted on qp,
 	 * counted from 0, posted already or not. */
-	SRD_LAB_HOLD,	   /* keep the completion back until SRD_LAB_RELEASE */
+	SRD_LAB_HOLD,      /* keep the completion back until SRD_LAB_RELEASE */
 	SRD_LAB_RELEASE,   /* let a held completion go, now */
-	SRD_LAB_FAIL,	   /* complete with vendor status `status`, moving no bytes */
-	SRD_LAB_DROP,	   /* lose the request: it never completes */
+	SRD_LAB_FAIL,      /* complete with vendor status `status`, moving no bytes */
+	SRD_LAB_DROP,      /* lose the request: it never completes */
 	SRD_LAB_DUPLICATE, /* deliver the completion twice */
-	SRD_LAB_DELAY,	   /* complete `time` ns later than it would */
-	SRD_LAB_LOCATE,	   /* out: place */
+	SRD_LAB_DELAY,     /* complete `time` ns later than it would */
+	SRD_LAB_LOCATE,    /* out: place */
 	/* Faults on a queue pair: qp */
-	SRD_LAB_QP_ERR,	      /* the device moves it to ERR by itself and flushes */
+	SRD_LAB_QP_ERR,       /* the device moves it to ERR by itself and flushes */
 	SRD_LAB_STALE_CQE,    /* put an entry of no live queue pair into qp's send CQ */
 	SRD_LAB_COMPLETE_ALL, /* release everything held on it */
 	/* Faults on a host: host */
-	SRD_LAB_KILL,	 /* the host stops answering */
+	SRD_LAB_KILL,    /* the host stops answering */
 	SRD_LAB_RESTART, /* it is back: its old queue pairs are gone */
 	/* The fabric: name and value are a field of the profile that may change at run time */
 	SRD_LAB_SET,
@@ -62,11 +62,11 @@ struct srd_lab {
 	uint64_t ordinal;
 	uint32_t host;
 	uint32_t status; /* vendor status, as in srd.efa_status */
-	uint64_t time;	 /* ns */
+	uint64_t time;   /* ns */
 	const char *name;
 	uint64_t value;
 	enum srd_request_place place; /* out */
-	char text[256];		      /* out: a sentence */
+	char text[256];               /* out: a sentence */
 };
 
 #ifdef __cplusplus

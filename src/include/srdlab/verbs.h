@@ -85,8 +85,8 @@ struct srd_qp {
 	uint32_t handle;
 	uint32_t qp_num;
 	enum srd_qp_state state; /* cached as libibverbs caches it: set by modify and query */
-	uint64_t wr_id;		 /* set by the caller before each builder */
-	uint32_t wr_flags;	 /* set by the caller before each builder: enum srd_send_flags */
+	uint64_t wr_id;          /* set by the caller before each builder */
+	uint32_t wr_flags;       /* set by the caller before each builder: enum srd_send_flags */
 };
 
 /* The part of ibv_device_attr that EFA fills in. */
@@ -114,8 +114,8 @@ struct srd_efa_device_attr {
 	uint16_t max_rq_sge;
 	uint16_t inline_buf_size;    /* bytes */
 	uint16_t inline_buf_size_ex; /* bytes */
-	uint32_t device_caps;	     /* enum srd_device_caps */
-	uint32_t max_rdma_size;	     /* bytes; 0 where the device has no RDMA */
+	uint32_t device_caps;        /* enum srd_device_caps */
+	uint32_t max_rdma_size;      /* bytes; 0 where the device has no RDMA */
 };
 
 struct srd_port_attr {
@@ -146,7 +146,7 @@ struct srd_qp_cap {
 	uint32_t max_inline_data;
 };
 
-#define SRD_QP_INIT_ATTR_PD		0x1
+#define SRD_QP_INIT_ATTR_PD             0x1
 #define SRD_QP_INIT_ATTR_SEND_OPS_FLAGS 0x40
 
 struct srd_qp_init_attr_ex {
@@ -156,15 +156,15 @@ struct srd_qp_init_attr_ex {
 	struct srd_qp_cap cap; /* in: requested; out: granted */
 	enum srd_qp_type qp_type;
 	int sq_sig_all;
-	uint32_t comp_mask;	 /* SRD_QP_INIT_ATTR_... */
+	uint32_t comp_mask;      /* SRD_QP_INIT_ATTR_... */
 	uint64_t send_ops_flags; /* enum srd_send_ops */
 };
 
 /* efadv_qp_init_attr. */
 struct srd_efa_qp_init_attr {
 	uint32_t driver_qp_type; /* enum srd_driver_qp_type */
-	uint16_t flags;		 /* enum srd_efa_qp_flags */
-	uint64_t comp_mask;	 /* must be 0 */
+	uint16_t flags;          /* enum srd_efa_qp_flags */
+	uint64_t comp_mask;      /* must be 0 */
 };
 
 struct srd_qp_attr {
@@ -227,11 +227,11 @@ struct srd_wc {
 /*
  * What a table can do beyond verbs, for a scenario's "needs".
  */
-#define SRD_VERBS_CAN_FAULTS	   0x1 /* lab: faults by request and by host */
-#define SRD_VERBS_CAN_FABRIC	   0x2 /* lab: latency, order, loss */
-#define SRD_VERBS_CAN_VIRTUAL_TIME 0x4 /* wait never takes wall time */
-#define SRD_VERBS_CAN_ORIGIN	   0x8 /* buffers of kind ORIGIN */
-#define SRD_VERBS_CAN_HOSTS	   0x10 /* each host has devices of its own */
+#define SRD_VERBS_CAN_FAULTS       0x1  /* lab: faults by request and by host */
+#define SRD_VERBS_CAN_FABRIC       0x2  /* lab: latency, order, loss */
+#define SRD_VERBS_CAN_VIRTUAL_TIME 0x4  /* wait never takes wall time */
+#define SRD_VERBS_CAN_ORIGIN       0x8  /* buffers of kind ORIGIN */
+#define SRD_VERBS_CAN_HOSTS        0x10 /* each host has devices of its own */
 
 #include <srdlab/verbs_table.h>
 
