@@ -243,7 +243,7 @@ static intptr_t call(enum srd_verb verb)
 	struct srd_mr mr = {.context = context, .pd = pd};
 	struct srd_device_attr attr;
 	struct srd_port_attr port;
-	union srd_gid gid = { 0 };
+	union srd_gid gid = {0};
 	struct srd_wc wc[8];
 	uint64_t first;
 
