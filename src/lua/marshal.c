@@ -66,7 +66,7 @@ static uint64_t check_units(lua_State *L, int index, const char *what, enum srd_
 		     : "a time is expected, such as 500 or \"50us\" (units ns, us, ms, "
 		       "s)";
 	lua_Integer number;
-	uint64_t value;
+	uint64_t value = 0;
 	int ret = 0;
 
 	if (whole(L, index, &number)) {
