@@ -7,10 +7,9 @@
 #ifndef SRD_CHUNK_H
 #define SRD_CHUNK_H
 
+#include <errno.h>
 #include <stdbool.h>
-
-#include <srdlab/error.h>
-#include <srdlab/queue_pair.h>
+#include <stdint.h>
 
 struct srd_chunk {
 	uint64_t local;  /* address */
@@ -37,8 +36,24 @@ static inline uint64_t srd_chunk_count(uint64_t size, uint32_t max)
  * nothing is consumed where it fails. -EINVAL: MAX is 0. -EOVERFLOW: a range reaches
  * beyond the last address, so that a sum would wrap to a low one.
  */
-int srd_chunk_plan_start(struct srd_chunk_plan *plan, uint64_t local, uint64_t remote,
-			 uint64_t size, uint32_t max, struct srd_error *error);
+static inline int srd_chunk_plan_start(struct srd_chunk_plan *plan, uint64_t local, uint64_t remote,
+				       uint64_t size, uint32_t max)
+{
+	uint64_t last;
+
+	if (!max)
+		return -EINVAL;
+	/* The byte after the last may be 2^64, the last one not. */
+	if (size && (__builtin_add_overflow(local, size - 1, &last) ||
+		     __builtin_add_overflow(remote, size - 1, &last)))
+		return -EOVERFLOW;
+	plan->local = local;
+	plan->remote = remote;
+	plan->left = size;
+	plan->num_left = srd_chunk_count(size, max);
+	plan->max = max;
+	return 0;
+}
 
 /* The next chunk, in order of offset; false where there is none left. */
 static inline bool srd_chunk_plan_next(struct srd_chunk_plan *plan, struct srd_chunk *chunk)

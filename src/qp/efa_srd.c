@@ -5,19 +5,8 @@
 
 #include "qp/chunk.h"
 #include "qp/efa_srd.h"
+#include "qp/stash.h"
 #include "verbs/alloc.h"
-
-/*
- * Completions of one queue that were met while the other was polled, where both share a
- * completion queue. Without this a poll of one would steal the completions of the other,
- * and whoever waits for those would wait for ever.
- */
-struct stash {
-	struct srd_completion *entries;
-	uint32_t capacity; /* a power of two, or 0 */
-	uint32_t head;
-	uint32_t count;
-};
 
 struct efa_srd {
 	struct srd_verbs *verbs;
@@ -32,7 +21,9 @@ struct efa_srd {
 	uint16_t pkey_index;
 	uint8_t port_num;
 	union srd_gid gid;
-	struct stash stash[2]; /* by enum srd_queue */
+	bool shared_cq; /* both queues report to the same one */
+	/* by enum srd_queue: entries of it that were met in polls of the other */
+	struct srd_stash stash[2];
 };
 
 static struct efa_srd *self(struct srd_queue_pair *qp)
@@ -192,6 +183,7 @@ static int efa_srd_create(struct srd_verbs *verbs, struct srd_pd *pd,
 		return srd_error_set(error, -ENOMEM, "out of memory for a queue pair on device %s",
 				     pd->context->name);
 	e->verbs = verbs;
+	e->shared_cq = send_cq == recv_cq;
 	e->max_rdma_size = device.max_rdma_size;
 	e->qkey = config->qkey ? config->qkey : SRD_DEFAULT_QKEY;
 	e->psn = config->psn;
@@ -220,8 +212,8 @@ static void efa_srd_destroy(struct srd_queue_pair *qp)
 	e->verbs->destroy_qp(e->verbs, e->qp);
 	if (e->ah)
 		e->verbs->destroy_ah(e->verbs, e->ah);
-	srd_free(e->stash[SRD_QUEUE_SEND].entries);
-	srd_free(e->stash[SRD_QUEUE_RECV].entries);
+	srd_stash_release(&e->stash[SRD_QUEUE_SEND]);
+	srd_stash_release(&e->stash[SRD_QUEUE_RECV]);
 	srd_free(e);
 }
 
@@ -367,24 +359,62 @@ static uint64_t efa_srd_num_requests(struct srd_queue_pair *qp, enum srd_op_kind
 	return srd_chunk_count(size, self(qp)->max_rdma_size);
 }
 
-/* What can be known before the session opens; nothing is consumed where it fails. */
-static int transfer_check(const struct efa_srd *e, const char *verb, uint64_t to_size,
-			  uint64_t from_size, struct srd_error *error)
+static const char *kind_name(enum srd_op_kind kind)
 {
-	if (to_size < from_size)
-		return srd_error_set(error, -EMSGSIZE,
-				     "%s on queue pair %u: the destination has %" PRIu64
-				     " bytes, the source %" PRIu64,
-				     verb, e->qp->qp_num, to_size, from_size);
-	if (!e->ah)
-		return srd_error_set(error, -ENOTCONN,
-				     "%s on queue pair %u, which has not been connected", verb,
-				     e->qp->qp_num);
-	return 0;
+	return kind == SRD_OP_PUT ? "put" : "get";
 }
 
-static void chunk_build(struct efa_srd *e, enum srd_op_kind kind, const struct srd_chunk *chunk,
-			uint32_t lkey, uint32_t rkey)
+__attribute__((cold)) static int too_small(const struct efa_srd *e, enum srd_op_kind kind,
+					   uint64_t to_size, uint64_t from_size,
+					   struct srd_error *error)
+{
+	return srd_error_set(error, -EMSGSIZE,
+			     "%s on queue pair %u: the destination has %" PRIu64
+			     " bytes, the source %" PRIu64,
+			     kind_name(kind), e->qp->qp_num, to_size, from_size);
+}
+
+__attribute__((cold)) static int not_connected(const struct efa_srd *e, enum srd_op_kind kind,
+					       struct srd_error *error)
+{
+	return srd_error_set(error, -ENOTCONN, "%s on queue pair %u, which has not been connected",
+			     kind_name(kind), e->qp->qp_num);
+}
+
+__attribute__((cold)) static int beyond_memory(const struct efa_srd *e, enum srd_op_kind kind,
+					       int rc, const struct srd_local_view *local,
+					       const struct srd_remote_view *remote,
+					       struct srd_error *error)
+{
+	return srd_error_set(error, rc,
+			     "%s on queue pair %u: %" PRIu64 " bytes at local 0x%" PRIx64
+			     " or %" PRIu64 " at remote 0x%" PRIx64
+			     " reach beyond the last address",
+			     kind_name(kind), e->qp->qp_num, local->size, local->addr, remote->size,
+			     remote->addr);
+}
+
+__attribute__((cold)) static int too_many(const struct efa_srd *e, uint64_t size,
+					  const struct srd_chunk_plan *plan,
+					  const struct srd_wr_ids *ids, struct srd_error *error)
+{
+	return srd_error_set(error, -ENOSPC,
+			     "%" PRIu64 " bytes on queue pair %u are %" PRIu64
+			     " requests, but there is room for %u ids",
+			     size, e->qp->qp_num, plan->num_left, ids->capacity);
+}
+
+__attribute__((cold)) static int refused(const struct efa_srd *e, enum srd_op_kind kind,
+					 uint64_t size, int errnum, struct srd_error *error)
+{
+	return srd_error_set(error, -errnum,
+			     "%s of %" PRIu64 " requests on queue pair %u was refused: %s",
+			     kind_name(kind), srd_chunk_count(size, e->max_rdma_size),
+			     e->qp->qp_num, strerror(errnum));
+}
+
+static inline void chunk_build(struct efa_srd *e, enum srd_op_kind kind,
+			       const struct srd_chunk *chunk, uint32_t lkey, uint32_t rkey)
 {
 	struct srd_verbs *verbs = e->verbs;
 	struct srd_qp *qp = e->qp;
@@ -405,120 +435,83 @@ static void chunk_build(struct efa_srd *e, enum srd_op_kind kind, const struct s
 }
 
 /* The whole transfer as one session: all of its requests are posted, or none. */
-static int transfer_post(struct efa_srd *e, enum srd_op_kind kind, struct srd_chunk_plan *plan,
-			 uint32_t lkey, uint32_t rkey, struct srd_wr_ids *ids,
-			 struct srd_error *error)
+static inline int transfer_post(struct efa_srd *e, enum srd_op_kind kind,
+				struct srd_chunk_plan *plan, uint32_t lkey, uint32_t rkey,
+				struct srd_wr_ids *ids)
 {
-	uint32_t count = (uint32_t)plan->num_left;
 	struct srd_chunk chunk;
+	uint32_t count = 0;
 	int rc;
 
 	e->verbs->wr_start(e->verbs, e->qp);
-	for (uint32_t i = 0; srd_chunk_plan_next(plan, &chunk); i++) {
-		ids->id[i] = e->next_id;
+	while (srd_chunk_plan_next(plan, &chunk)) {
+		ids->id[count++] = e->next_id;
 		chunk_build(e, kind, &chunk, lkey, rkey);
 	}
 	rc = e->verbs->wr_complete(e->verbs, e->qp);
-	if (rc)
-		return srd_error_set(
-			error, -rc, "%s of %u requests on queue pair %u was refused: %s",
-			kind == SRD_OP_PUT ? "put" : "get", count, e->qp->qp_num, strerror(rc));
-	ids->count = count;
-	return 0;
+	if (!rc)
+		ids->count = count;
+	return rc;
 }
 
-static int transfer(struct efa_srd *e, enum srd_op_kind kind, const struct srd_local_view *local,
-		    const struct srd_remote_view *remote, uint64_t size, struct srd_wr_ids *ids,
-		    struct srd_error *error)
+/*
+ * What can be known before the session opens consumes nothing. Compiled once for each kind,
+ * so that nothing is decided again for each chunk.
+ */
+__attribute__((always_inline)) static inline int
+transfer(struct efa_srd *e, enum srd_op_kind kind, const struct srd_local_view *local,
+	 const struct srd_remote_view *remote, uint64_t to_size, uint64_t from_size,
+	 struct srd_wr_ids *ids, struct srd_error *error)
 {
 	struct srd_chunk_plan plan;
 	int rc;
 
-	rc = srd_chunk_plan_start(&plan, local->addr, remote->addr, size, e->max_rdma_size, error);
+	ids->count = 0;
+	if (to_size < from_size)
+		return too_small(e, kind, to_size, from_size, error);
+	if (!e->ah)
+		return not_connected(e, kind, error);
+	rc = srd_chunk_plan_start(&plan, local->addr, remote->addr, from_size, e->max_rdma_size);
 	if (rc)
-		return rc;
+		return beyond_memory(e, kind, rc, local, remote, error);
 	if (plan.num_left > ids->capacity)
-		return srd_error_set(error, -ENOSPC,
-				     "%" PRIu64 " bytes on queue pair %u are %" PRIu64
-				     " requests, but there is room for %u ids",
-				     size, e->qp->qp_num, plan.num_left, ids->capacity);
-	return transfer_post(e, kind, &plan, local->lkey, remote->rkey, ids, error);
+		return too_many(e, from_size, &plan, ids, error);
+	rc = transfer_post(e, kind, &plan, local->lkey, remote->rkey, ids);
+	return rc ? refused(e, kind, from_size, rc, error) : 0;
 }
 
 static int efa_srd_put(struct srd_queue_pair *qp, const struct srd_remote_view *to,
 		       const struct srd_local_view *from, struct srd_wr_ids *ids,
 		       struct srd_error *error)
 {
-	struct efa_srd *e = self(qp);
-	int rc;
-
-	ids->count = 0;
-	rc = transfer_check(e, "put", to->size, from->size, error);
-	return rc ? rc : transfer(e, SRD_OP_PUT, from, to, from->size, ids, error);
+	return transfer(self(qp), SRD_OP_PUT, from, to, to->size, from->size, ids, error);
 }
 
 static int efa_srd_get(struct srd_queue_pair *qp, const struct srd_local_view *to,
 		       const struct srd_remote_view *from, struct srd_wr_ids *ids,
 		       struct srd_error *error)
 {
-	struct efa_srd *e = self(qp);
-	int rc;
-
-	ids->count = 0;
-	rc = transfer_check(e, "get", to->size, from->size, error);
-	return rc ? rc : transfer(e, SRD_OP_GET, to, from, from->size, ids, error);
+	return transfer(self(qp), SRD_OP_GET, to, from, to->size, from->size, ids, error);
 }
 
-static bool stash_take(struct stash *stash, struct srd_completion *out)
+__attribute__((cold)) static int poll_failed(const struct efa_srd *e, int n,
+					     struct srd_error *error)
 {
-	if (!stash->count)
-		return false;
-	*out = stash->entries[stash->head];
-	stash->head = (stash->head + 1) & (stash->capacity - 1);
-	stash->count--;
-	return true;
+	return srd_error_set(error, n,
+			     "the completion queue of queue pair %u could not be polled: %s%s",
+			     e->qp->qp_num, strerror(-n),
+			     n == -EINVAL ? ", the entry was of no live queue pair" : "");
 }
 
-/* Room for one more, found before the entry is taken from the completion queue. */
-static int stash_reserve(struct stash *stash)
-{
-	uint32_t capacity = stash->capacity ? 2 * stash->capacity : 16;
-	struct srd_completion *entries;
-
-	if (stash->count < stash->capacity)
-		return 0;
-	entries = srd_reallocarray(NULL, capacity, sizeof(*entries));
-	if (!entries)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < stash->count; i++)
-		entries[i] = stash->entries[(stash->head + i) & (stash->capacity - 1)];
-	srd_free(stash->entries);
-	stash->entries = entries;
-	stash->capacity = capacity;
-	stash->head = 0;
-	return 0;
-}
-
-static void stash_put(struct stash *stash, const struct srd_completion *completion)
-{
-	stash->entries[(stash->head + stash->count) & (stash->capacity - 1)] = *completion;
-	stash->count++;
-}
-
-/* The fields that libefa sets for either queue; the others of a send hold no value. */
+/* An entry as rdma-core takes it out; the fields that it sets for either queue. */
 static int entry_poll(struct efa_srd *e, struct srd_cq *cq, struct srd_completion *out,
-		      enum srd_queue *from, struct srd_error *error)
+		      struct srd_error *error)
 {
 	struct srd_wc wc;
 	int n = e->verbs->poll_cq(e->verbs, cq, 1, &wc);
 
-	if (n == 0)
-		return 0;
-	if (n < 0)
-		return srd_error_set(
-			error, n, "the completion queue of queue pair %u could not be polled: %s%s",
-			e->qp->qp_num, strerror(-n),
-			n == -EINVAL ? ", the entry was of no live queue pair" : "");
+	if (n <= 0)
+		return n ? poll_failed(e, n, error) : 0;
 	if (wc.qp_num != e->qp->qp_num)
 		return srd_error_set(error, -EINVAL,
 				     "the completion queue of queue pair %u held an entry of queue "
@@ -528,7 +521,6 @@ static int entry_poll(struct efa_srd *e, struct srd_cq *cq, struct srd_completio
 	out->status = wc.status;
 	out->vendor_err = wc.vendor_err;
 	out->opcode = wc.opcode;
-	*from = wc.opcode & SRD_WC_RECV ? SRD_QUEUE_RECV : SRD_QUEUE_SEND;
 	return 1;
 }
 
@@ -536,24 +528,23 @@ static int efa_srd_poll(struct srd_queue_pair *qp, enum srd_queue which, struct 
 			struct srd_error *error)
 {
 	struct efa_srd *e = self(qp);
-	struct stash *other = &e->stash[which == SRD_QUEUE_SEND ? SRD_QUEUE_RECV : SRD_QUEUE_SEND];
+	struct srd_stash *other = &e->stash[!which];
 	struct srd_cq *cq = which == SRD_QUEUE_SEND ? e->qp->send_cq : e->qp->recv_cq;
-	enum srd_queue from;
 	int n;
 
-	if (stash_take(&e->stash[which], out))
+	if (srd_stash_take(&e->stash[which], out))
 		return 1;
-	if (e->qp->send_cq != e->qp->recv_cq)
-		return entry_poll(e, cq, out, &from, error);
 	for (;;) {
-		if (stash_reserve(other))
+		/* Room before the entry is taken out, or it would be lost without. */
+		if (e->shared_cq && srd_stash_reserve(other))
 			return srd_error_set(error, -ENOMEM,
 					     "out of memory for completions of queue pair %u",
 					     e->qp->qp_num);
-		n = entry_poll(e, cq, out, &from, error);
-		if (n <= 0 || from == which)
+		n = entry_poll(e, cq, out, error);
+		if (n <= 0 || !e->shared_cq ||
+		    (which == SRD_QUEUE_RECV) == !!(out->opcode & SRD_WC_RECV))
 			return n;
-		stash_put(other, out);
+		srd_stash_put(other, out);
 	}
 }
 

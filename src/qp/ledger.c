@@ -7,26 +7,19 @@
 #define LEDGER_MIN_SHIFT 5
 #define LEDGER_MAX_SHIFT 31
 
-static uint32_t place(const struct srd_ledger *ledger, uint64_t id)
-{
-	return (uint32_t)(id ^ (id >> ledger->shift) * 0x9e3779b1u) & ledger->mask;
-}
-
 /* How far the entry at AT is from its own place. */
 static uint32_t distance(const struct srd_ledger *ledger, uint32_t at)
 {
-	return (at - place(ledger, ledger->entries[at].id)) & ledger->mask;
+	return (at - srd_ledger_place(ledger, ledger->entries[at].id)) & ledger->mask;
 }
 
 /* At most half of the places are in use, so that a probe is short. */
-int srd_ledger_reserve(struct srd_ledger *ledger, uint64_t count)
+int srd_ledger_grow(struct srd_ledger *ledger, uint64_t count)
 {
 	struct srd_ledger old = *ledger;
 	uint32_t shift = LEDGER_MIN_SHIFT;
 	struct srd_ledger_entry *entries;
 
-	if (old.entries && 2 * count <= (uint64_t)old.mask + 1)
-		return 0;
 	while (shift < LEDGER_MAX_SHIFT && UINT64_C(1) << shift < 2 * count)
 		shift++;
 	if (UINT64_C(1) << shift < 2 * count)
@@ -40,6 +33,7 @@ int srd_ledger_reserve(struct srd_ledger *ledger, uint64_t count)
 		.entries = entries,
 		.mask = (UINT32_C(1) << shift) - 1,
 		.shift = shift,
+		.room = UINT32_C(1) << (shift - 1),
 	};
 	for (uint32_t i = 0; old.entries && i <= old.mask; i++)
 		if (old.entries[i].value != SRD_LEDGER_NONE)
@@ -54,19 +48,19 @@ void srd_ledger_release(struct srd_ledger *ledger)
 	*ledger = (struct srd_ledger){0};
 }
 
-void srd_ledger_put(struct srd_ledger *ledger, uint64_t id, uint32_t value)
+/* Robin Hood: whoever is nearer to its place moves on. */
+void srd_ledger_put_displaced(struct srd_ledger *ledger, uint64_t id, uint32_t value)
 {
 	struct srd_ledger_entry moving = {.id = id, .value = value};
-	uint32_t at = place(ledger, id);
+	uint32_t at = srd_ledger_place(ledger, id);
 
 	for (uint32_t far = 0; ledger->entries[at].value != SRD_LEDGER_NONE; far++) {
-		struct srd_ledger_entry *here = &ledger->entries[at];
 		uint32_t here_far = distance(ledger, at);
 
 		if (here_far < far) {
-			struct srd_ledger_entry taken = *here;
+			struct srd_ledger_entry taken = ledger->entries[at];
 
-			*here = moving;
+			ledger->entries[at] = moving;
 			moving = taken;
 			far = here_far;
 		}
@@ -89,13 +83,11 @@ static void remove_at(struct srd_ledger *ledger, uint32_t at)
 	ledger->count--;
 }
 
-uint32_t srd_ledger_take(struct srd_ledger *ledger, uint64_t id)
+uint32_t srd_ledger_search(struct srd_ledger *ledger, uint64_t id)
 {
 	uint32_t value, at;
 
-	if (!ledger->count)
-		return SRD_LEDGER_NONE;
-	for (at = place(ledger, id);; at = (at + 1) & ledger->mask) {
+	for (at = srd_ledger_place(ledger, id);; at = (at + 1) & ledger->mask) {
 		value = ledger->entries[at].value;
 		if (value == SRD_LEDGER_NONE)
 			return value;

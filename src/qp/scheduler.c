@@ -85,6 +85,16 @@ static uint32_t list_take(struct credit_scheduler *s, struct list *list)
 	return at;
 }
 
+/* At the head again. */
+static void list_put_back(struct credit_scheduler *s, struct list *list, uint32_t at)
+{
+	s->entries[at].next = list->head;
+	if (list->head == NONE)
+		list->tail = at;
+	list->head = at;
+	list->count++;
+}
+
 static int entries_grow(struct credit_scheduler *s)
 {
 	uint32_t capacity = s->capacity ? 2 * s->capacity : 32;
@@ -105,23 +115,30 @@ static int entries_grow(struct credit_scheduler *s)
 	return 0;
 }
 
-/* A cleared entry, in no list; NONE: out of memory. */
+/* An entry without an op, in no list; NONE: out of memory. */
 static uint32_t entry_alloc(struct credit_scheduler *s)
 {
+	struct entry *entry;
 	uint32_t at;
 
 	if (s->free == NONE && entries_grow(s))
 		return NONE;
 	at = s->free;
-	s->free = s->entries[at].next;
-	s->entries[at] = (struct entry){.next = NONE};
+	entry = &s->entries[at];
+	s->free = entry->next;
+	entry->wr_id = 0;
+	entry->error = NULL;
+	entry->num_wr = 0;
+	entry->result = 0;
+	entry->status = SRD_WC_SUCCESS;
+	entry->vendor_err = 0;
 	return at;
 }
 
 static void entry_free(struct credit_scheduler *s, uint32_t at)
 {
-	srd_free(s->entries[at].error);
-	s->entries[at].error = NULL;
+	if (s->entries[at].error)
+		srd_free(s->entries[at].error);
 	s->entries[at].state = FREE;
 	s->entries[at].next = s->free;
 	s->free = at;
@@ -206,18 +223,19 @@ no_memory:
 }
 
 /* The requests of IDS are outstanding for the op at AT from now on. */
-static void posted(struct credit_scheduler *s, uint32_t at, const struct srd_wr_ids *ids)
+static inline void posted(struct credit_scheduler *s, uint32_t at, const struct srd_wr_ids *ids)
 {
 	struct entry *entry = &s->entries[at];
+	uint32_t count = ids->count;
 
-	for (uint32_t i = 0; i < ids->count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		srd_ledger_put(&s->ledger, ids->id[i], at);
-	s->in_flight += ids->count;
+	s->in_flight += count;
 	entry->state = POSTED;
-	entry->pending = ids->count;
-	entry->num_wr = ids->count;
+	entry->pending = count;
+	entry->num_wr = count;
 	/* Some queue pairs post nothing for an empty transfer: it is done, not waiting. */
-	if (!ids->count)
+	if (!count)
 		entry_done(s, at);
 }
 
@@ -245,22 +263,24 @@ static int op_post(struct credit_scheduler *s, const struct srd_op *op, struct s
 	return rc;
 }
 
-/* Post or answer the head of the line; false where it must wait, and all behind it. */
-static bool head_try(struct credit_scheduler *s)
+/*
+ * Post the op at AT, which is in no list, or answer it. False where it must wait, and all
+ * that came later with it.
+ */
+static bool op_try(struct credit_scheduler *s, uint32_t at)
 {
-	uint32_t at = s->queued.head;
 	struct entry *entry = &s->entries[at];
 	struct srd_error error;
 	int rc;
 
-	error.message[0] = 0;
 	if (entry->num_asked > s->max_send_wr) {
-		too_large(s, list_take(s, &s->queued));
+		too_large(s, at);
 		return true;
 	}
 	/* In 64 bits: the sum of two depths can be more than 32 hold. */
 	if (s->full || s->in_flight + entry->num_asked > s->max_send_wr)
 		return false;
+	error.message[0] = 0;
 	rc = ids_reserve(s, entry->num_asked, &error);
 	if (!rc) {
 		rc = op_post(s, &entry->op, &error);
@@ -268,7 +288,6 @@ static bool head_try(struct credit_scheduler *s)
 	}
 	if (s->full)
 		return false;
-	list_take(s, &s->queued);
 	if (rc)
 		entry_fail(s, at, rc, &error);
 	else
@@ -278,8 +297,14 @@ static bool head_try(struct credit_scheduler *s)
 
 static void line_post(struct credit_scheduler *s)
 {
-	while (s->queued.head != NONE && head_try(s))
-		;
+	while (s->queued.head != NONE) {
+		uint32_t at = list_take(s, &s->queued);
+
+		if (op_try(s, at))
+			continue;
+		list_put_back(s, &s->queued, at);
+		break;
+	}
 }
 
 /* A flush is never the reason where another request of the op failed for one of its own. */
@@ -431,8 +456,8 @@ static int credit_submit(struct srd_scheduler *scheduler, const struct srd_op *o
 		entry_fail(s, at, ended(s, -ECANCELED, &why), &why);
 		return 0;
 	}
-	list_add(s, &s->queued, at);
-	line_post(s);
+	if (s->queued.head != NONE || !op_try(s, at))
+		list_add(s, &s->queued, at);
 	return 0;
 }
 

@@ -41,7 +41,7 @@ static void plan_check(uint64_t size, uint32_t max)
 	struct srd_chunk chunk;
 	uint64_t at = 0, count = 0;
 
-	assert_int_equal(srd_chunk_plan_start(&plan, local, remote, size, max, NULL), 0);
+	assert_int_equal(srd_chunk_plan_start(&plan, local, remote, size, max), 0);
 	assert_int_equal(plan.num_left, srd_chunk_count(size, max));
 	while (srd_chunk_plan_next(&plan, &chunk)) {
 		assert_int_equal(chunk.local, local + at);
@@ -75,7 +75,7 @@ static void an_empty_transfer_is_one_empty_chunk(void **state)
 	struct srd_chunk_plan plan;
 	struct srd_chunk chunk;
 
-	assert_int_equal(srd_chunk_plan_start(&plan, UINT64_MAX, UINT64_MAX, 0, 1, NULL), 0);
+	assert_int_equal(srd_chunk_plan_start(&plan, UINT64_MAX, UINT64_MAX, 0, 1), 0);
 	assert_true(srd_chunk_plan_next(&plan, &chunk));
 	assert_int_equal(chunk.length, 0);
 	assert_int_equal(chunk.local, UINT64_MAX);
@@ -85,28 +85,19 @@ static void an_empty_transfer_is_one_empty_chunk(void **state)
 static void a_range_may_end_at_the_last_address_only(void **state)
 {
 	struct srd_chunk_plan plan;
-	struct srd_error error;
 
-	assert_int_equal(srd_chunk_plan_start(&plan, 0, UINT64_MAX - 99, 100, 64, NULL), 0);
-	assert_int_equal(srd_chunk_plan_start(&plan, 0, UINT64_MAX, 1, 64, NULL), 0);
-	assert_int_equal(srd_chunk_plan_start(&plan, 0, 0, UINT64_MAX, 64, NULL), 0);
-	assert_int_equal(srd_chunk_plan_start(&plan, 0, UINT64_MAX - 99, 101, 64, &error),
-			 -EOVERFLOW);
-	assert_string_equal(
-		error.message,
-		"the remote range of 101 bytes at 0xffffffffffffff9c reaches beyond the "
-		"last address");
-	assert_int_equal(srd_chunk_plan_start(&plan, UINT64_MAX, 0, 2, 64, &error), -EOVERFLOW);
-	assert_string_equal(error.message,
-			    "the local range of 2 bytes at 0xffffffffffffffff reaches "
-			    "beyond the last address");
+	assert_int_equal(srd_chunk_plan_start(&plan, 0, UINT64_MAX - 99, 100, 64), 0);
+	assert_int_equal(srd_chunk_plan_start(&plan, 0, UINT64_MAX, 1, 64), 0);
+	assert_int_equal(srd_chunk_plan_start(&plan, 0, 0, UINT64_MAX, 64), 0);
+	assert_int_equal(srd_chunk_plan_start(&plan, 0, UINT64_MAX - 99, 101, 64), -EOVERFLOW);
+	assert_int_equal(srd_chunk_plan_start(&plan, UINT64_MAX, 0, 2, 64), -EOVERFLOW);
 }
 
 static void chunks_of_nothing_are_refused(void **state)
 {
 	struct srd_chunk_plan plan;
 
-	assert_int_equal(srd_chunk_plan_start(&plan, 0, 0, 1, 0, NULL), -EINVAL);
+	assert_int_equal(srd_chunk_plan_start(&plan, 0, 0, 1, 0), -EINVAL);
 }
 
 int main(void)

@@ -425,6 +425,9 @@ static void errors_before_the_session_consume_no_id(void **state)
 	assert_string_equal(error.message,
 			    "get on queue pair 5: the destination has 99 bytes, the source 100");
 	assert_int_equal(put(0x1000, 100, UINT64_MAX - 50), -EOVERFLOW);
+	assert_string_equal(error.message,
+			    "put on queue pair 5: 100 bytes at local 0x1000 or 100 at "
+			    "remote 0xffffffffffffffcd reach beyond the last address");
 	assert_int_equal(put(0x1000, 64001, 0x20000), -ENOSPC);
 	assert_string_equal(error.message,
 			    "64001 bytes on queue pair 5 are 65 requests, but there is "
