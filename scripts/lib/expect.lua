@@ -5,14 +5,6 @@ local expect = {}
 
 local MAX_SHOWN = 400 -- characters of a value in a message
 
-local function is_list(t)
-	local n = 0
-	for _ in pairs(t) do
-		n = n + 1
-	end
-	return n == #t
-end
-
 local function key_text(k)
 	if type(k) == "string" and k:match "^[%a_][%w_]*$" then
 		return k
@@ -32,11 +24,11 @@ function expect.show(value, depth)
 	elseif depth > 6 then
 		return "{ ... }"
 	end
-	local parts = {}
-	local list = is_list(value)
+	local parts, n = {}, #value
 	for k, v in pairs(value) do
 		local text = expect.show(v, depth + 1)
-		parts[#parts + 1] = list and text or key_text(k) .. " = " .. text
+		local in_list = math.type(k) == "integer" and k >= 1 and k <= n
+		parts[#parts + 1] = in_list and text or key_text(k) .. " = " .. text
 	end
 	return #parts == 0 and "{}" or "{ " .. table.concat(parts, ", ") .. " }"
 end
@@ -204,7 +196,7 @@ end)
 
 Expectation.__index = function(_, name)
 	local method = rawget(Expectation, name)
-	if not method then
+	if not method and name ~= "value" then -- a value that is nil is no field at all
 		local names = {}
 		for k, v in pairs(Expectation) do
 			names[#names + 1] = type(v) == "function" and k:sub(1, 2) ~= "__" and k or nil

@@ -52,9 +52,9 @@ function t.log(_, ...)
 end
 
 local loaded = { srdlab = srd }
-local outer = require -- luacheck: ignore 113
+local outer = require
 
-function require(name) -- luacheck: ignore 111 131
+function require(name) -- luacheck: ignore 121
 	local module = loaded[name]
 	if module then
 		return module

@@ -16,27 +16,27 @@ local function f(name, type, extra)
 	return field
 end
 
-local function u32(...)
-	local fields = {}
-	for _, name in ipairs { ... } do
-		fields[#fields + 1] = f(name, "u32")
+-- A list of fields; a bare name is a u32.
+local function list(fields)
+	for i, field in ipairs(fields) do
+		fields[i] = type(field) == "string" and f(field, "u32") or field
 	end
-	return table.unpack(fields)
+	return fields
 end
 
 return {
 	{
 		name = "device_attr", c = "struct srd_device_attr", doc = "ibv_query_device",
-		fields = {
+		fields = list {
 			f("max_mr_size", "size"),
-			u32("vendor_id", "vendor_part_id", "max_qp", "max_qp_wr", "max_sge", "max_sge_rd",
-				"max_cq", "max_cqe", "max_mr", "max_pd", "max_ah"),
+			"vendor_id", "vendor_part_id", "max_qp", "max_qp_wr", "max_sge", "max_sge_rd",
+				"max_cq", "max_cqe", "max_mr", "max_pd", "max_ah",
 			f("phys_port_cnt", "u8"),
 		},
 	},
 	{
 		name = "efa_device_attr", c = "struct srd_efa_device_attr", doc = "efadv_query_device",
-		fields = {
+		fields = list {
 			f("max_sq_wr", "u32"), f("max_rq_wr", "u32"), f("max_sq_sge", "u16"),
 			f("max_rq_sge", "u16"), f("inline_buf_size", "u16"), f("inline_buf_size_ex", "u16"),
 			f("device_caps", "flags:device_caps"), f("max_rdma_size", "u32"),
@@ -44,14 +44,14 @@ return {
 	},
 	{
 		name = "port_attr", c = "struct srd_port_attr", doc = "ibv_query_port",
-		fields = {
+		fields = list {
 			f("state", "enum:port_state"), f("max_msg_sz", "u32"), f("gid_tbl_len", "u32"),
 			f("pkey_tbl_len", "u16"), f("lid", "u16"),
 		},
 	},
 	{
 		name = "ah_attr", c = "struct srd_ah_attr", doc = "the attributes of an address handle",
-		fields = {
+		fields = list {
 			f("dgid", "gid"), f("flow_label", "u32"), f("dlid", "u16"), f("sgid_index", "u8"),
 			f("hop_limit", "u8"), f("traffic_class", "u8"), f("sl", "u8"), f("is_global", "u8"),
 			f("port_num", "u8"),
@@ -59,11 +59,11 @@ return {
 	},
 	{
 		name = "qp_cap", c = "struct srd_qp_cap", doc = "the depths of a queue pair",
-		fields = { u32("max_send_wr", "max_recv_wr", "max_send_sge", "max_recv_sge", "max_inline_data") },
+		fields = list { "max_send_wr", "max_recv_wr", "max_send_sge", "max_recv_sge", "max_inline_data" },
 	},
 	{
 		name = "qp_init_attr", c = "struct srd_qp_init_attr_ex", doc = "ibv_qp_init_attr_ex",
-		fields = {
+		fields = list {
 			f("pd", "object:pd"), f("send_cq", "object:cq"), f("recv_cq", "object:cq"),
 			f("cap", "struct:qp_cap"), f("qp_type", "enum:qp_type"), f("sq_sig_all", "i32"),
 			f("comp_mask", "u32"), f("send_ops_flags", "flags:send_ops"),
@@ -72,13 +72,13 @@ return {
 	},
 	{
 		name = "efa_qp_init_attr", c = "struct srd_efa_qp_init_attr", doc = "efadv_qp_init_attr",
-		fields = {
+		fields = list {
 			f("driver_qp_type", "u32"), f("flags", "flags:efa_qp_flags"), f("comp_mask", "u64"),
 		},
 	},
 	{
 		name = "qp_attr", c = "struct srd_qp_attr", doc = "ibv_qp_attr, with the masks that fields stand for",
-		fields = {
+		fields = list {
 			f("state", "enum:qp_state", { member = "qp_state", mask = "STATE" }),
 			f("cur_state", "enum:qp_state", { member = "cur_qp_state", mask = "CUR_STATE" }),
 			f("qkey", "u32", { mask = "QKEY" }), f("rq_psn", "u32", { mask = "RQ_PSN" }),
@@ -99,11 +99,11 @@ return {
 	},
 	{
 		name = "sge", c = "struct srd_sge", doc = "a scatter/gather entry",
-		fields = { f("addr", "addr"), f("length", "u32"), f("lkey", "u32") },
+		fields = list { f("addr", "addr"), f("length", "u32"), f("lkey", "u32") },
 	},
 	{
 		name = "wc", c = "struct srd_wc", doc = "a completion, with the fields that libefa sets",
-		fields = {
+		fields = list {
 			f("wr_id", "addr"), f("status", "enum:wc_status"), f("opcode", "enum:wc_opcode"),
 			f("vendor_err", "u32"), f("byte_len", "u32"), f("imm_data", "be32"), f("qp_num", "u32"),
 			f("src_qp", "u32"), f("wc_flags", "flags:wc_flags"),
@@ -111,8 +111,8 @@ return {
 	},
 	{
 		name = "queue_pair", c = "struct srd_queue_pair_config", doc = "the fields of host:queue_pair",
-		fields = {
-			u32("max_send_wr", "max_recv_wr", "max_send_sge", "max_recv_sge", "psn", "qkey"),
+		fields = list {
+			"max_send_wr", "max_recv_wr", "max_send_sge", "max_recv_sge", "psn", "qkey",
 			f("pkey_index", "u16"), f("port_num", "u8"),
 			f("send_cq", "any", { only = "in" }), f("recv_cq", "any", { only = "in" }),
 		},
@@ -120,14 +120,14 @@ return {
 	{
 		name = "completion", c = "struct srd_completion",
 		doc = "a completion as the queue pair hands it on",
-		fields = {
+		fields = list {
 			f("wr_id", "addr"), f("status", "enum:wc_status"), f("vendor_err", "u32"),
 			f("opcode", "enum:wc_opcode"),
 		},
 	},
 	{
 		name = "endpoint", c = "struct srd_endpoint", doc = "what a peer needs to connect",
-		fields = {
+		fields = list {
 			f("qp_num", "u32"), f("psn", "u32"), f("lid", "u16"), f("has_gid", "bool"),
 			f("gid_index", "u32"), f("gid", "gid"),
 		},
@@ -135,14 +135,14 @@ return {
 	{
 		name = "memory_options", c = "struct srd_memory_options", header = "lua/options.h",
 		doc = "the second argument of host:memory",
-		fields = {
+		fields = list {
 			f("access", "flags:access_flags"), f("kind", "enum:buffer_kind"), f("register", "bool", { member = "register_it" }),
 		},
 	},
 	{
 		name = "scenario_options", c = "struct srd_scenario_options", header = "lua/options.h",
 		doc = "the second argument of srd.scenario",
-		fields = {
+		fields = list {
 			f("description", "string", { only = "in" }), f("tags", "strings", { only = "in" }),
 			f("needs", "strings", { only = "in" }), f("violates", "string", { only = "in" }),
 			f("limits", "table", { only = "in" }), f("profile", "any", { only = "in" }),
@@ -152,12 +152,12 @@ return {
 	{
 		name = "view", c = "struct srd_view", header = "lua/bindings.h",
 		doc = "a range of memory by its numbers",
-		fields = { f("addr", "addr"), f("size", "size"), f("key", "u32") },
+		fields = list { f("addr", "addr"), f("size", "size"), f("key", "u32") },
 	},
 	{
 		name = "wr", c = "struct srd_wr_options", header = "lua/options.h",
 		doc = "a request of a posting session",
-		fields = {
+		fields = list {
 			f("wr_id", "addr"), f("flags", "flags:send_flags"), f("rkey", "u32"),
 			f("remote_addr", "addr"), f("imm_data", "be32"),
 		},
@@ -165,15 +165,15 @@ return {
 	{
 		name = "ud_addr", c = "struct srd_ud_addr_options", header = "lua/options.h",
 		doc = "where a request goes",
-		fields = { f("ah", "object:ah"), f("remote_qpn", "u32"), f("remote_qkey", "u32") },
+		fields = list { f("ah", "object:ah"), f("remote_qpn", "u32"), f("remote_qkey", "u32") },
 	},
 	{
 		name = "recv_wr", c = "struct srd_recv_wr", doc = "a receive",
-		fields = { f("wr_id", "addr"), f("sg_list", "any", { only = "in" }) },
+		fields = list { f("wr_id", "addr"), f("sg_list", "any", { only = "in" }) },
 	},
 	{
 		name = "fault_call", c = "struct srd_fault_call", header = "lua/options.h",
 		doc = "the second argument of t:fail_call",
-		fields = { f("nth", "u64"), f("errno", "string", { only = "in" }) },
+		fields = list { f("nth", "u64"), f("errno", "string", { only = "in" }) },
 	},
 }

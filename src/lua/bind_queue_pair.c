@@ -36,21 +36,24 @@ static uint32_t default_psn(const struct srd_run *run)
 }
 
 /*
- * The queues that the script gave in the table at INDEX; a lease for what it did not. The
- * lease has room for receives where the script asks for a depth of them.
+ * The queues that the script gives in the table at INDEX. What it does not give is leased,
+ * with room for receives, in *RECEIVES, where the script asks for a depth of them.
  */
-static int find_queues(lua_State *L, int index, struct srd_queue_pair_object *q,
-		       struct srd_error *error)
+static void read_queues(lua_State *L, int index, struct srd_queue_pair_object *q,
+			uint32_t *receives)
 {
-	uint32_t receives;
-	int ret;
-
 	if (lua_getfield(L, index, "send_cq") != LUA_TNIL)
 		q->send_cq = srd_verbs_check(L, -1, SRD_OBJECT_CQ);
 	if (lua_getfield(L, index, "recv_cq") != LUA_TNIL)
 		q->recv_cq = srd_verbs_check(L, -1, SRD_OBJECT_CQ);
-	receives = lua_getfield(L, index, "max_recv_wr") == LUA_TNIL ? 0 : q->config.max_recv_wr;
+	*receives = lua_getfield(L, index, "max_recv_wr") == LUA_TNIL ? 0 : q->config.max_recv_wr;
 	lua_pop(L, 3);
+}
+
+static int lease_queues(struct srd_queue_pair_object *q, uint32_t receives, struct srd_error *error)
+{
+	int ret;
+
 	if (q->send_cq && q->recv_cq)
 		return 0;
 	ret = srd_cq_pool_acquire(q->host->pool, q->config.max_send_wr, receives, &q->lease, error);
@@ -73,6 +76,7 @@ void srd_queue_pair_new(lua_State *L, struct srd_host *host, int index)
 	struct srd_run *run = srd_run_of(L);
 	struct srd_queue_pair_object *q = srd_object_new(L, SRD_OBJECT_QUEUE_PAIR, sizeof(*q), 0);
 	struct srd_error error;
+	uint32_t receives;
 	int ret;
 
 	q->host = host;
@@ -87,10 +91,11 @@ void srd_queue_pair_new(lua_State *L, struct srd_host *host, int index)
 		.psn = default_psn(run),
 	};
 	srd_marshal_from(L, index, &srd_struct_queue_pair, &q->config);
+	read_queues(L, index, q, &receives);
 	q->verbs_qp = srd_verbs_object_new(L, SRD_OBJECT_QP, host, true);
 	lua_pop(L, 1);
-	srd_object_keep(L, q);
-	ret = find_queues(L, index, q, &error);
+	srd_object_keep(L, q); /* from here to the end nothing else may raise */
+	ret = lease_queues(q, receives, &error);
 	if (!ret)
 		ret = srd_observed_queue_pair_create(run->queue_pair_ops, &run->stream, run->verbs,
 						     host->pd->verbs, &q->config, q->send_cq,

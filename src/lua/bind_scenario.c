@@ -163,7 +163,6 @@ static int wait_for(lua_State *L, lua_Integer from, lua_KFunction k,
 			from = first_pending(L, from);
 		else if (is_done(L, 2))
 			from = 0;
-		run->stream.line = run->current->line;
 		if (!from)
 			return finish(L, true);
 		if (run->verbs->now(run->verbs) >= deadline)
@@ -179,8 +178,7 @@ static void start_wait(lua_State *L, const char *what)
 {
 	struct srd_run *run = srd_run_of(L);
 
-	srd_run_at(L);
-	run->current->line = run->stream.line;
+	srd_task_at(L);
 	lua_settop(L, 3);
 	if (lua_isnil(L, 3))
 		return;
@@ -266,8 +264,7 @@ static int t_run_for(lua_State *L)
 	struct srd_run *run = srd_run_of(L);
 	uint64_t time = srd_check_time(L, 2, "t:run_for");
 
-	srd_run_at(L);
-	run->current->line = run->stream.line;
+	srd_task_at(L);
 	lua_settop(L, 1);
 	lua_pushinteger(L, (lua_Integer)(run->verbs->now(run->verbs) + time));
 	return run_for_k(L, LUA_OK, 0);

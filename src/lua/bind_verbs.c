@@ -380,7 +380,7 @@ static int wait_cq(lua_State *L)
 {
 	int wanted = wanted_argument(L);
 
-	srd_run_at(L);
+	srd_task_at(L);
 	lua_settop(L, 2);
 	lua_newtable(L);
 	return wait_k(L, LUA_OK, wanted);

@@ -12,11 +12,12 @@
 /* The value at INDEX as a message shows it: a string in quotes, cut where it is long. */
 static const char *shown(lua_State *L, int index)
 {
-	const char *text = srd_tostring(L, index);
-
+	index = lua_absindex(L, index);
+	if (lua_isnone(L, index))
+		return "nothing";
 	if (lua_type(L, index) == LUA_TSTRING)
-		return lua_pushfstring(L, "\"%s\"", text);
-	return text;
+		return lua_pushfstring(L, "\"%s\"", lua_tostring(L, index));
+	return srd_tostring(L, index);
 }
 
 static void refuse(lua_State *L, int index, const char *what, const char *expected)

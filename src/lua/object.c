@@ -84,9 +84,9 @@ void *srd_object_test(lua_State *L, int index, enum srd_object_type type)
 {
 	struct srd_object *object = lua_touserdata(L, index);
 
-	if (!object || lua_islightuserdata(L, index) ||
-	    lua_rawlen(L, index) < sizeof(struct srd_object) || object->lua != srd_lua_of(L) ||
-	    object->type != type)
+	/* The length of what is no full userdata, or too short to be ours, rules it out. */
+	if (!object || lua_rawlen(L, index) < sizeof(struct srd_object) ||
+	    object->lua != srd_lua_of(L) || object->type != type)
 		return NULL;
 	return object;
 }

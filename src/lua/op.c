@@ -199,6 +199,7 @@ void srd_run_event(void *arg, const struct srd_event *event)
 {
 	struct srd_run *run = arg;
 
+	run->result->num_events++;
 	switch (event->type) {
 	case SRD_EV_OP_BEGIN:
 		if (!run->submitting)

@@ -149,13 +149,17 @@ static int open_tables(struct srd_run *run, struct srd_error *error)
 /* ---- the stream ---- */
 
 /* The bytes of every event, as a trace file has them. */
-static void hash_event(void *arg, const struct srd_event *event)
+static void hash_event(void *hash, const struct srd_event *event)
 {
-	struct srd_run *run = arg;
+	XXH64_update(hash, event, srd_event_infos[event->type].size);
+}
 
-	run->result->num_events++;
-	if (run->hash)
-		XXH64_update(run->hash, event, srd_event_infos[event->type].size);
+static bool any_rule(const struct srd_rules *rules)
+{
+	for (int i = 0; i < srd_num_rules; i++)
+		if (srd_rules_selected(rules, i))
+			return true;
+	return false;
 }
 
 static int open_stream(struct srd_run *run, struct srd_error *error)
@@ -173,8 +177,10 @@ static int open_stream(struct srd_run *run, struct srd_error *error)
 		XXH64_reset(run->hash, 0);
 	}
 	ret = srd_stream_add(&run->stream, srd_run_event, run);
-	ret = ret ? ret : srd_stream_add(&run->stream, hash_event, run);
-	ret = ret ? ret : srd_stream_add(&run->stream, srd_rules_event, run->rules);
+	if (!ret && run->hash)
+		ret = srd_stream_add(&run->stream, hash_event, run->hash);
+	if (!ret && any_rule(run->rules))
+		ret = srd_stream_add(&run->stream, srd_rules_event, run->rules);
 	for (int i = 0; i < config->num_readers && !ret; i++)
 		ret = srd_stream_add(&run->stream, config->readers[i].fn,
 				     config->readers[i].reader);

@@ -224,7 +224,9 @@ struct srd_task *srd_task_new(lua_State *L); /* the function is on top; leaves t
 bool srd_task_alone(lua_State *L);
 void srd_task_step(lua_State *L, uint64_t deadline);
 int srd_task_yield(lua_State *L, uint64_t deadline, lua_KContext context, lua_KFunction k);
-/* Note where the current task waits, for the report of a deadlock: for WHAT, or for OP. */
+/* At the start of a binding that waits, in place of srd_run_at. */
+void srd_task_at(lua_State *L);
+/* Note what the current task waits for, for the report of a deadlock: for WHAT, or for OP. */
 void srd_task_waits_for(lua_State *L, const char *what, struct srd_op_object *op);
 
 /* Release everything that the script has made, in the documented order. Cannot raise. */

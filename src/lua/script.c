@@ -5,6 +5,7 @@
 
 #include "marshal.h"
 #include "options.h"
+#include "rules/rules.h"
 #include "run.h"
 #include "sandbox.h"
 #include "script.h"
@@ -44,6 +45,24 @@ static void check_needs(lua_State *L, int options)
 			lua_pop(L, 1);
 		}
 		lua_pop(L, 1);
+	}
+	lua_pop(L, 1);
+}
+
+static void check_violates(lua_State *L, int options)
+{
+	const char *names[256], *name, *nearest;
+	int count = srd_num_rules < 256 ? srd_num_rules : 256;
+
+	if (lua_getfield(L, options, "violates") == LUA_TSTRING) {
+		name = lua_tostring(L, -1);
+		for (int i = 0; i < count; i++)
+			names[i] = srd_rule_infos[i].id;
+		nearest = srd_nearest(name, names, count);
+		if (srd_rule_find(name) < 0)
+			srd_raise(L, "scenario_options: violates = \"%s\": no such rule%s%s%s",
+				  name, nearest ? "; did you mean \"" : "", nearest ? nearest : "",
+				  nearest ? "\"?" : "");
 	}
 	lua_pop(L, 1);
 }
@@ -186,6 +205,7 @@ static int scenario(lua_State *L)
 	srd_marshal_from(L, 2, &srd_struct_scenario_options, options);
 	srd_script_limits(L, 2, options);
 	check_needs(L, 2);
+	check_violates(L, 2);
 	check_profile(L, 2);
 	lua_settop(L, 3);
 	lua_createtable(L, 4, 0);
@@ -323,7 +343,7 @@ void srd_script_explain(lua_State *co, int status, const struct srd_script *scri
 
 	out->line = 0;
 	if (status == LUA_ERRMEM) {
-		out->line = srd_lua_line(co);
+		out->line = srd_lua_error_line(co);
 		snprintf(out->text, sizeof(out->text), "out of memory: the script may take %zu KiB",
 			 lua->limit >> 10);
 		return;
@@ -340,8 +360,9 @@ void srd_script_explain(lua_State *co, int status, const struct srd_script *scri
 		text = "an error without a text";
 	out->line = split_position(script->chunk_name + 1, &text);
 	if (!out->line)
-		out->line = srd_lua_line(co);
+		out->line = srd_lua_error_line(co);
 	snprintf(out->text, sizeof(out->text), "%s", text);
+	srd_lua_callers(co, out->text, sizeof(out->text));
 }
 
 /* ---- loading ---- */

@@ -80,10 +80,10 @@ int srd_lua_resume(lua_State *co, lua_State *from, int num_args, int *num_result
 	return status;
 }
 
-/* The innermost frame of the script itself, in *AR; false: there is none. */
-static bool script_frame(lua_State *L, lua_Debug *ar)
+/* The innermost frame of the script from LEVEL on, in *AR; false: there is none. */
+static bool script_frame(lua_State *L, int level, lua_Debug *ar)
 {
-	for (int level = 0; lua_getstack(L, level, ar); level++) {
+	for (; lua_getstack(L, level, ar); level++) {
 		lua_getinfo(L, "Sl", ar);
 		if (ar->currentline > 0 && ar->source[0] == '@')
 			return true;
@@ -91,11 +91,37 @@ static bool script_frame(lua_State *L, lua_Debug *ar)
 	return false;
 }
 
+/* Level 0 is the binding itself, except where the script was interrupted or has failed. */
 int srd_lua_line(lua_State *L)
 {
 	lua_Debug ar;
 
-	return script_frame(L, &ar) ? ar.currentline : 0;
+	return script_frame(L, 1, &ar) ? ar.currentline : 0;
+}
+
+int srd_lua_error_line(lua_State *co)
+{
+	lua_Debug ar;
+
+	return script_frame(co, 0, &ar) ? ar.currentline : 0;
+}
+
+#define MAX_CALLERS 4
+
+void srd_lua_callers(lua_State *co, char *text, size_t size)
+{
+	size_t used = strlen(text);
+	lua_Debug ar;
+	int shown = 0;
+
+	for (int level = 0; shown <= MAX_CALLERS && lua_getstack(co, level, &ar); level++) {
+		lua_getinfo(co, "Sl", &ar);
+		if (ar.currentline <= 0 || ar.source[0] != '@')
+			continue;
+		if (shown++ && used < size)
+			used += (size_t)snprintf(text + used, size - used,
+						 "\n  called from line %d", ar.currentline);
+	}
 }
 
 int srd_raise(lua_State *L, const char *format, ...)
@@ -104,7 +130,7 @@ int srd_raise(lua_State *L, const char *format, ...)
 	va_list args;
 
 	luaL_checkstack(L, 4, NULL);
-	if (script_frame(L, &ar))
+	if (script_frame(L, 0, &ar))
 		lua_pushfstring(L, "%s:%d: ", ar.short_src, ar.currentline);
 	else
 		lua_pushliteral(L, "");

@@ -74,10 +74,14 @@ void srd_watchdog_stop(struct srd_lua *lua);
 int srd_watchdog_raise(lua_State *L);
 
 /*
- * The line of the script that is being executed on L; 0: none. A frame of scripts/lib is
- * not the script's.
+ * The line of the script that called the binding which asks; 0: none. A frame of
+ * scripts/lib is not the script's.
  */
 int srd_lua_line(lua_State *L);
+/* The line where CO, which has failed, was. */
+int srd_lua_error_line(lua_State *co);
+/* Append to TEXT a line for each of the nearest places of the script that led there. */
+void srd_lua_callers(lua_State *co, char *text, size_t size);
 
 /* Raise an error with the script's position in front. */
 int srd_raise(lua_State *L, const char *format, ...) __attribute__((noreturn));

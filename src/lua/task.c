@@ -75,6 +75,7 @@ static void raise_trouble(lua_State *L, int trouble)
 		 trouble == -ETIME ? "timed out: the scenario's own limit of %s is over"
 				   : "deadlock at %s: nothing can happen any more",
 		 time);
+	run->current->waiting = true; /* what it waits for is part of the report */
 	luaL_buffinit(L, &out);
 	luaL_addstring(&out, line);
 	explain(L, &out);
@@ -140,7 +141,12 @@ void srd_task_waits_for(lua_State *L, const char *what, struct srd_op_object *op
 
 	task->what = what;
 	task->op = op;
-	task->line = srd_run_of(L)->stream.line;
+}
+
+void srd_task_at(lua_State *L)
+{
+	srd_run_at(L);
+	srd_run_of(L)->current->line = srd_run_of(L)->stream.line;
 }
 
 int srd_task_yield(lua_State *L, uint64_t deadline, lua_KContext context, lua_KFunction k)
@@ -170,6 +176,7 @@ static bool take_turn(struct srd_run *run, struct srd_task *task)
 	int n = 0, status;
 
 	run->current = task;
+	run->stream.line = task->line;
 	task->waiting = false;
 	task->deadline = UINT64_MAX;
 	if (!task->started && task == run->tasks) {

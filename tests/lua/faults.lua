@@ -1,0 +1,143 @@
+local srd = require "srdlab"
+
+local function three(t)
+	local p = t:pair { memory = 3000, max_send_wr = 8 }
+	return p, p.a.qp:submit_put { from = p.a.mem:fill "random", to = p.b.mem }
+end
+
+local limits = { max_rdma_size = 1000 }
+local needs = { "faults" }
+
+srd.scenario("a held completion comes when it is released", { needs = needs, limits = limits }, function(t)
+	local p, op = three(t)
+	t:hold(op:request(2))
+	t:run_for "1ms"
+	t:expect(op):is "pending"
+	t:expect(t:locate(op:request(2))):equals "held"
+	t:expect(p.a.qp:in_flight()):equals(1)
+	t:release(op:request(2))
+	t:wait(op)
+	t:expect(p.b.mem):same_content(p.a.mem)
+end)
+
+srd.scenario("all that is held is released at once", { needs = needs, limits = limits }, function(t)
+	local p, op = three(t)
+	for i = 1, 3 do
+		t:hold(op:request(i))
+	end
+	t:run_for "1ms"
+	t:expect(p.a.qp:in_flight()):equals(3)
+	t:release_all(p.a.qp)
+	t:wait(op)
+end)
+
+srd.scenario("a delayed request is late by so much", { needs = needs }, function(t)
+	local p = t:pair { memory = 64 }
+	t:fabric { jitter = 0, order = "in_order" }
+	local began = t:now()
+	t:wait(p.a.qp:put { from = p.a.mem, to = p.b.mem })
+	local usual = t:now() - began
+	local op = p.a.qp:put { from = p.a.mem, to = p.b.mem }
+	t:delay(op:request(1), "1ms")
+	began = t:now()
+	t:wait(op)
+	t:expect(t:now() - began):equals(usual + 1000000)
+end)
+
+srd.scenario("a request fails before it is posted", { needs = needs, limits = limits }, function(t)
+	local p = t:pair { memory = 3000, max_send_wr = 8 }
+	t:fail(p.a.qp:next_request(2), "REMOTE_ERROR_ABORT")
+	local op = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
+	t:expect(t:result(op)):equals { status = "IBV_WC_REM_ABORT_ERR", vendor_err = 8 }
+	t:expect(op):is "failed"
+	t:expect(op:error()):contains "IBV_WC_REM_ABORT_ERR"
+	local good = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
+	t:wait(good)
+	t:expect(good:error()):equals(nil)
+end)
+
+srd.scenario("a lost request is a deadlock, which can be caught", { needs = needs }, function(t)
+	local p = t:pair { memory = 64 }
+	local op = p.a.qp:put { from = p.a.mem, to = p.b.mem }
+	t:drop(op:request(1))
+	t:expect(function()
+		t:wait(op)
+	end):raises "deadlock"
+	t:expect(t:locate(op:request(1))):equals "lost"
+end)
+
+srd.scenario("a wait with a time", { needs = needs }, function(t)
+	local p = t:pair { memory = 64 }
+	local op = p.a.qp:put { from = p.a.mem, to = p.b.mem }
+	t:hold(op:request(1))
+	t:expect(function()
+		t:wait(op, "1ms")
+	end):raises "t:wait: not done in the time that was given"
+	t:release(op:request(1))
+	t:wait(op, "1ms")
+end)
+
+srd.scenario("the device moves a queue pair to ERR", { needs = needs }, function(t)
+	local p = t:pair { memory = 64 }
+	local op = p.a.qp:put { from = p.a.mem, to = p.b.mem }
+	t:device_error(p.a.qp)
+	t:expect(t:result(op)):equals { status = "IBV_WC_WR_FLUSH_ERR", vendor_err = 1 }
+	t:expect(p.a.qp):is "ERR"
+end)
+
+srd.scenario("a call of verbs fails when it is told to", {}, function(t)
+	local a = t:host "a"
+	t:fail_call("create_cq", { errno = "ENOMEM" })
+	local cq, error = a.verbs:create_cq(4)
+	t:expect(cq):equals(nil)
+	t:expect(error):equals "ENOMEM"
+	t:fail_call("create_cq", { nth = 2, errno = "EINVAL" })
+	t:expect(a.verbs:create_cq(4)):differs_from(nil)
+	t:expect(select(2, a.verbs:create_cq(4))):equals "EINVAL"
+	t:fail_call("query_device", { nth = 0, errno = "EIO" })
+	t:expect(select(2, a.verbs:query_device())):equals "EIO"
+	t:expect(select(2, a.verbs:query_device())):equals "EIO"
+	t:restore_calls()
+	t:expect(a.verbs:query_device().max_pd):equals(256)
+	t:expect(function()
+		t:fail_call("modify", {})
+	end):raises 't:fail_call: no verb "modify"'
+	t:expect(function()
+		t:fail_call("modify_q", {})
+	end):raises 'did you mean "modify_qp"?'
+	t:expect(function()
+		t:fail_call("modify_qp", { errno = "EWHAT" })
+	end):raises 't:fail_call: errno = "EWHAT": no such errno'
+	t:expect(function()
+		t:fail_call("wr_start", {})
+	end):raises "t:fail_call: "
+end)
+
+srd.scenario("connect says which transition failed", {}, function(t)
+	local qa, qb = t:host("a"):queue_pair {}, t:host("b"):queue_pair {}
+	t:fail_call("modify_qp", { nth = 2, errno = "EINVAL" })
+	t:expect(function()
+		qa:connect(qb:endpoint())
+	end):raises "RTR"
+	t:expect(qa):is "INIT"
+	qa:connect(qb:endpoint())
+	t:expect(qa):is "RTS"
+end)
+
+srd.scenario("a request that is not there", { needs = needs }, function(t)
+	local p = t:pair { memory = 64 }
+	local op = p.a.qp:put { from = p.a.mem, to = p.b.mem }
+	local request = op:request(1)
+	t:wait(op)
+	t:expect(function()
+		t:hold(request)
+	end):raises "t:hold: there is no such request or it is completed"
+	p.a.qp:destroy()
+	t:expect(function()
+		t:hold(request)
+	end):raises "the queue pair of this request is released"
+	t:expect(function()
+		t:counter "nonsense"
+	end):raises 't:counter: "nonsense": there is no such counter'
+	t:audit()
+end)

@@ -1,0 +1,111 @@
+-- What a bad value is answered: the field, the value, what is right.
+local srd = require "srdlab"
+
+local function raises(t, text, f, ...)
+	local arguments = table.pack(...)
+	t:expect(function()
+		f(table.unpack(arguments, 1, arguments.n))
+	end):raises(text)
+end
+
+srd.scenario("fields of a queue pair", {}, function(t)
+	local a = t:host "a"
+	raises(t, 'queue_pair: unknown field "max_sned_wr"; did you mean "max_send_wr"?', a.queue_pair, a, { max_sned_wr = 4 })
+	raises(t, 'queue_pair: unknown field "colour"', a.queue_pair, a, { colour = 4 })
+	raises(t, "queue_pair: max_send_wr = -1 is out of range: 0 to 4294967295", a.queue_pair, a, { max_send_wr = -1 })
+	raises(t, "queue_pair: max_send_wr = 1.5: a whole number is expected", a.queue_pair, a, { max_send_wr = 1.5 })
+	raises(t, 'queue_pair: max_send_wr = "16": a whole number is expected', a.queue_pair, a, { max_send_wr = "16" })
+	raises(t, "queue_pair: max_send_wr = true: a whole number is expected", a.queue_pair, a, { max_send_wr = true })
+	raises(t, "queue_pair: port_num = 256 is out of range: 0 to 255", a.queue_pair, a, { port_num = 256 })
+	raises(t, "queue_pair: a table of fields is expected, not number", a.queue_pair, a, 7)
+	raises(t, "queue_pair: a field must have a name, not the key 1", a.queue_pair, a, { 7 })
+	raises(t, "a completion queue is expected, not number", a.queue_pair, a, { send_cq = 7 })
+	t:expect(a:queue_pair { max_send_wr = 4.0 }.max_send_wr):equals(4)
+end)
+
+srd.scenario("sizes and times take units", {}, function(t)
+	local a = t:host "a"
+	t:expect(a:memory("4KiB").size):equals(4096)
+	t:expect(a:memory("2 MiB").size):equals(2 << 20)
+	t:expect(srd.size "1GiB"):equals(1 << 30)
+	t:expect(srd.time "50us"):equals(50000)
+	t:expect(srd.time(7)):equals(7)
+	raises(t, 'host:memory: size = "4KB": a size is expected', a.memory, a, "4KB")
+	raises(t, 'host:memory: size = "50us": a size is expected', a.memory, a, "50us")
+	raises(t, "host:memory: size = -1 is out of range", a.memory, a, -1)
+	raises(t, "host:memory: size = nothing: a size is expected", a.memory, a)
+	raises(t, 't:run_for = "4KiB": a time is expected', t.run_for, t, "4KiB")
+	raises(t, 'srd.time = "99999999999999999999s" is out of range', srd.time, "99999999999999999999s")
+end)
+
+srd.scenario("names of enumerations and flags", {}, function(t)
+	local a = t:host "a"
+	local q = a:queue_pair {}
+	raises(t, 'qp_attr: state = "INTI": no such value; did you mean "INIT"?', q.verbs.modify, q.verbs, { state = "INTI" })
+	raises(t, 'qp_attr: state = "WXYZ": no such value; there are RESET, INIT, RTR, RTS, SQD, SQE, ERR, UNKNOWN', q.verbs.modify, q.verbs, { state = "WXYZ" })
+	raises(t, "qp_attr: state = true: a name is expected", q.verbs.modify, q.verbs, { state = true })
+	t:expect(q.verbs:modify { state = "IBV_QPS_INIT", port_num = 1, pkey_index = 0, qkey = 7 }):equals "OK"
+	t:expect(q.verbs:query "STATE|QKEY".qkey):equals(7)
+	t:expect(q.verbs:query { "STATE", "IBV_QP_QKEY" }.state):equals "INIT"
+	raises(t, 'query: mask = "STAET": no such value; did you mean "STATE"?', q.verbs.query, q.verbs, "STAET")
+	raises(t, 'memory_options: unknown field "acess"; did you mean "access"?', a.memory, a, 64, { acess = 1 })
+end)
+
+srd.scenario("memory and its ranges", {}, function(t)
+	local m = t:host("a"):memory(100)
+	raises(t, "memory:slice: offset 101 is behind the end: the memory has 100 bytes", m.slice, m, 101)
+	raises(t, "memory:slice: 51 bytes at offset 50 reach behind the end: the memory has 100 bytes", m.slice, m, 50, 51)
+	raises(t, "memory:write: 2 bytes at offset 99 reach behind the end", m.write, m, 99, "ab")
+	raises(t, 'memory:fill: "random", "zero" or a number is expected', m.fill, m, "noise")
+	local s = m:slice(10, 20):slice(5)
+	t:expect(s.size):equals(15)
+	t:expect(s.addr):equals(m.addr + 15)
+	t:expect(s.rkey):equals(m.rkey)
+	s:write(0, "hello")
+	t:expect(m:bytes(15, 5)):equals "hello"
+	t:expect(m:slice(15, 5)):same_content "hello"
+	t:expect(m:slice(100).size):equals(0)
+	raises(t, "memory:free: this is a slice", s.free, s)
+	t:expect(m:free()):equals "OK"
+	raises(t, "this memory is freed", s.bytes, s)
+	raises(t, "this memory is released", m.bytes, m)
+	raises(t, "this memory is released", function()
+		return m.size
+	end)
+end)
+
+srd.scenario("misspelt methods and wrong objects", {}, function(t)
+	local p = t:pair { memory = 64 }
+	local q = p.a.qp
+	raises(t, 'a queue pair has no "submit_putt"; did you mean "submit_put"?', function()
+		q:submit_putt {}
+	end)
+	raises(t, 'a scenario has no "hots"; did you mean "host"?', function()
+		t:hots "a"
+	end)
+	raises(t, 'there is no expectation "equal"', function()
+		t:expect(1):equal(1)
+	end)
+	raises(t, "a queue pair cannot be written to", function()
+		q.colour = "red"
+	end)
+	raises(t, "a queue pair is expected, not no value", t.connect, t, q)
+	raises(t, "a queue pair is expected, not userdata", q.state, p.a.mem)
+	raises(t, "t:wait: an op or a task is expected, or a list of them, not number", t.wait, t, 7)
+	raises(t, 'q:put: "to" is missing', q.put, q, { from = p.a.mem })
+	raises(t, 'q:put: unknown field "form"; there are "from" and "to"', q.put, q, { form = p.a.mem, to = p.b.mem })
+	raises(t, "q:put: memory is expected, or a table { addr, size, key }, not number", q.put, q, { from = 7, to = p.b.mem })
+	raises(t, 'view: unknown field "rkey"; did you mean "key"?', q.put, q, { from = p.a.mem, to = { rkey = 7 } })
+	raises(t, "op:request: 2 is out of range: this put posted 1", function()
+		local op = q:put { from = p.a.mem, to = p.b.mem }
+		op:request(2)
+	end)
+end)
+
+srd.scenario("a profile's fields", { needs = { "fabric" } }, function(t)
+	raises(t, 'profile: unknown field "latencyy"; did you mean "latency"?', t.fabric, t, { latencyy = 3 })
+	raises(t, 'profile: order = "backwards": no such value; there are in_order, random, adversarial', t.fabric, t, { order = "backwards" })
+	raises(t, "profile: loss = 1000001 is out of range: 0 to 1000000", t.fabric, t, { loss = 1000001 })
+	raises(t, "t:fabric: max_qp cannot change while a device runs", t.fabric, t, { max_qp = 3 })
+	t:fabric { latency = "3us", order = "in_order", loss = 10 }
+end)

@@ -1,0 +1,128 @@
+local srd = require "srdlab"
+
+srd.scenario("what a device says of itself", {}, function(t)
+	local v = t:host("a").verbs
+	t:expect(v:efa_query_device().max_rdma_size):at_least(1)
+	t:expect(v:efa_query_device().device_caps):contains "EFADV_DEVICE_ATTR_CAPS_RDMA_READ"
+	t:expect(v:query_port().state):equals "IBV_PORT_ACTIVE"
+	t:expect(v:query_gid()):matches "^fe80:"
+	t:expect(select(2, v:query_port(2))):equals "EINVAL"
+	t:expect(select(2, v:query_gid(1, 7))):differs_from(nil)
+	t:expect(v.name):matches "%w"
+end)
+
+srd.scenario("objects are made, refused and destroyed", {}, function(t)
+	local v = t:host("a").verbs
+	local pd = v:alloc_pd()
+	local memory = t:host("a"):memory(4096, { register = false })
+	t:expect(memory.lkey):equals(0)
+	local mr = pd:reg_mr(memory, { "LOCAL_WRITE", "REMOTE_READ" })
+	t:expect(mr.length):equals(4096)
+	t:expect(mr.addr):equals(memory.addr)
+	t:expect(select(2, pd:reg_mr(memory, "REMOTE_WRITE"))):equals "EINVAL"
+	t:expect(pd:dealloc_pd()):equals "EBUSY"
+	t:expect(mr:dereg_mr()):equals "OK"
+	t:expect(function()
+		return mr.lkey
+	end):raises "this memory region is released"
+	local ah = pd:create_ah { dgid = v:query_gid() }
+	t:expect(ah:destroy_ah()):equals "OK"
+	local cq = v:create_cq(5)
+	t:expect(cq.cqe):equals(8)
+	t:expect(cq:poll(4)):equals {}
+	t:expect(select(2, v:create_cq(0))):equals "EINVAL"
+	local qp = v:create_qp_ex { pd = pd, send_cq = cq, recv_cq = cq }
+	t:expect(qp.state):equals "RESET"
+	t:expect(cq:destroy_cq()):equals "EBUSY"
+	t:expect(qp:destroy_qp()):equals "OK"
+	t:expect(cq:destroy_cq()):equals "OK"
+	t:expect(pd:dealloc_pd()):equals "OK"
+	t:expect(select(2, v:create_qp_ex { qp_type = "RC" })):equals "EINVAL"
+	t:expect(function()
+		v.pd:dealloc_pd()
+	end):raises "belongs to the host"
+	local other = v:open_device()
+	t:expect(other:close_device()):equals "OK"
+end)
+
+srd.scenario("a send meets a receive, by verbs alone", {}, function(t)
+	local a, b = t:host "a", t:host "b"
+	local function side(h)
+		local cq = h.verbs:create_cq(16)
+		local qp = h.verbs:create_qp_ex { send_cq = cq, recv_cq = cq, send_ops_flags = "SEND|SEND_WITH_IMM" }
+		t:expect(qp:modify { state = "INIT", pkey_index = 0, port_num = 1, qkey = 0x4242 }):equals "OK"
+		t:expect(qp:modify { state = "RTR" }):equals "OK"
+		t:expect(qp:modify { state = "RTS", sq_psn = 0 }):equals "OK"
+		return qp, cq, h:memory(256)
+	end
+	local qa, cqa, ma = side(a)
+	local qb, cqb, mb = side(b)
+	local to_b = a.verbs.pd:create_ah { dgid = b.verbs:query_gid() }
+	t:expect(b.verbs.pd:create_ah { dgid = a.verbs:query_gid() }):differs_from(nil)
+	t:expect(qb:post_recv { wr_id = 7, sg_list = mb }):equals "OK"
+	ma:write(0, "hello")
+	qa:wr_start()
+	qa:wr_send_imm { wr_id = 3, imm_data = 0x01020304 }
+	qa:wr_set_sge(ma:slice(0, 5))
+	qa:wr_set_ud_addr { ah = to_b, remote_qpn = qb.qp_num }
+	t:expect(qa:wr_complete()):equals "OK"
+	local received = cqb:wait(1)[1]
+	t:expect(received.wr_id):equals(7)
+	t:expect(received.status):equals "IBV_WC_SUCCESS"
+	t:expect(received.byte_len):equals(5)
+	t:expect(received.imm_data):equals(0x01020304)
+	t:expect(received.wc_flags):contains "IBV_WC_WITH_IMM"
+	t:expect(mb:bytes(0, 5)):equals "hello"
+	t:expect(cqa:wait()[1].wr_id):equals(3)
+	qa:wr_start()
+	qa:wr_send { wr_id = 4 }
+	qa:wr_set_sge(ma)
+	qa:wr_abort()
+	t:expect(cqa:poll()):equals {}
+end)
+
+srd.scenario("an attribute mask of one's own", {}, function(t)
+	local q = t:host("a"):queue_pair {}
+	t:expect(q.verbs:modify { state = "INIT", port_num = 1, pkey_index = 0, qkey = 1, mask = "STATE|PORT" }):equals "EINVAL"
+	t:expect(q.verbs:modify { state = "INIT", path_mtu = 5 }):equals "EOPNOTSUPP"
+	t:expect(q.verbs:modify { mask = 0x71, state = "INIT", port_num = 1 }):equals "OK"
+	t:expect(q.verbs.state):equals "INIT"
+	t:expect(function()
+		q.verbs:destroy_qp()
+	end):raises "belongs to the queue pair"
+end)
+
+srd.scenario("the queue pair's own operations", {}, function(t)
+	local p = t:pair { memory = 64, max_send_wr = 4 }
+	local q = p.a.qp
+	t:expect(q:max_msg_size()):equals(q.host.verbs:efa_query_device().max_rdma_size)
+	t:expect(q:endpoint().qp_num):equals(q.verbs.qp_num)
+	t:expect(q:endpoint().has_gid):equals(true)
+	t:expect(q:poll "send"):equals(nil)
+	t:expect(q:progress()):equals(0)
+	local op = q:get { from = p.b.mem:fill(7), to = p.a.mem }
+	t:wait(op)
+	t:expect(op.kind):equals "get"
+	t:expect(op.queue_pair == q):equals(true)
+	t:expect(p.a.mem):same_content(p.b.mem)
+	t:expect(q:progress()):equals(0)
+	q:destroy()
+	t:expect(function()
+		q:state()
+	end):raises "this queue pair is released"
+	t:expect(function()
+		return q.verbs
+	end):raises "this queue pair is released"
+end)
+
+srd.scenario("completion queues of one's own", {}, function(t)
+	local a, b = t:host "a", t:host "b"
+	local cq = a.verbs:create_cq(64)
+	local qa, qb = a:queue_pair { send_cq = cq, recv_cq = cq }, b:queue_pair {}
+	t:connect(qa, qb)
+	local from, to = a:memory(64), b:memory(64)
+	t:wait(qa:put { from = from, to = to })
+	t:expect(cq:destroy_cq()):equals "EBUSY"
+	qa:destroy()
+	t:expect(cq:destroy_cq()):equals "OK"
+end)
