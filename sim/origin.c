@@ -218,8 +218,6 @@ static void swap_literals(const struct srd_origin *map, struct place from, struc
 	for (; from.leaf < to.leaf || from.index < to.index; from.index++) {
 		const struct tile *tile = tile_behind(map, &from);
 
-		if (from.leaf == to.leaf && from.index == to.index)
-			break;
 		if (tile->is_literal)
 			literal_unref(tile_literal(tile));
 	}
@@ -394,7 +392,7 @@ int srd_origin_fill(struct srd_origin *map, uint64_t offset, uint64_t length, ui
 {
 	struct tile list[2] = {{.start = offset, .shift = seed ? at - offset : 0, .source = seed}};
 
-	return length ? splice(map, offset, offset + length, list, 1) : 0;
+	return splice(map, offset, offset + length, list, 1);
 }
 
 int srd_origin_write(struct srd_origin *map, uint64_t offset, const void *from, size_t length)
@@ -403,8 +401,6 @@ int srd_origin_write(struct srd_origin *map, uint64_t offset, const void *from, 
 	struct tile list[2];
 	int error;
 
-	if (!length)
-		return 0;
 	literal = srd_malloc(sizeof(*literal) + length);
 	if (!literal)
 		return ENOMEM;
@@ -435,8 +431,6 @@ int srd_origin_copy(struct srd_origin *to, uint64_t to_offset, struct srd_origin
 	uint64_t count;
 	int error;
 
-	if (!length)
-		return 0;
 	p = last = find(from, from_offset);
 	if (tile_end(from, p) < from_offset + length)
 		last = find(from, from_offset + length - 1);

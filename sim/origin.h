@@ -5,7 +5,7 @@
  * to the number of distinct ranges, not to the length; neighbours that continue each other
  * are one range.
  *
- * Results are 0 or a positive errno. Offsets and lengths must lie inside the map; after
+ * Results are 0 or a positive errno. Ranges must lie inside the map and not be empty; after
  * ENOMEM it is as before.
  */
 #ifndef SRD_ORIGIN_H

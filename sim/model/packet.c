@@ -67,8 +67,8 @@ static void schedule(struct srd_model *m, struct srd_packet *p, enum srd_transit
 /*
  * Adversarial order: of ADVERSARY packets in a row the newest arrives first; the first of a
  * request comes after its others as far as the window lets them pass, so that whoever
- * watches the last byte sees it too early; and now and then one is far behind. Whatever is
- * acknowledged is turned round once more, so that the oldest request completes last.
+ * watches the last byte sees it too early; and now and then one is far behind. What is
+ * acknowledged keeps that order, so that the oldest request completes last.
  */
 static uint64_t adversarial(struct srd_model *m, uint64_t n, bool first)
 {
@@ -83,11 +83,9 @@ static uint64_t adversarial(struct srd_model *m, uint64_t n, bool first)
 	return extra;
 }
 
-/* What is added to the latency of the N-th packet of a host. */
-static uint64_t spread(struct srd_model *m, uint64_t n, bool first)
+/* What the way there, or back, takes beside the latency. */
+static uint64_t jitter(struct srd_model *m)
 {
-	if (unlikely(srd_profile_of(m)->order == SRD_PROFILE_ORDER_ADVERSARIAL))
-		return adversarial(m, n, first);
 	return srd_rng_exponential(&m->state->jitter, srd_profile_of(m)->jitter);
 }
 
@@ -128,8 +126,12 @@ static void send(struct srd_model *m, struct srd_packet *p, enum srd_packet_even
 	device->link_free = start + wire;
 	device->counters.tx_pkts++;
 	device->counters.tx_bytes += bytes;
-	time = pass_path(m, link, p, start, wire) + profile->latency +
-	       spread(m, link->sent++, p->number == 0 && t->count > 1);
+	time = pass_path(m, link, p, start, wire) + profile->latency;
+	if (profile->order == SRD_PROFILE_ORDER_ADVERSARIAL)
+		time += adversarial(m, link->sent, p->number == 0 && t->count > 1);
+	else
+		time += jitter(m);
+	link->sent++;
 	packet_event(m, p, what);
 	if (unlikely(srd_rng_chance(&m->state->loss, profile->loss))) {
 		packet_event(m, p, SRD_PACKET_LOST);
@@ -266,7 +268,9 @@ static void acknowledge(struct srd_model *m, struct srd_packet *p, const struct 
 		schedule(m, p, SRD_TRANSIT_LOST, now + profile->retransmit);
 		return;
 	}
-	time = now + profile->latency + spread(m, m->link[r->dest_host].acks++, false);
+	time = now + profile->latency;
+	if (profile->order != SRD_PROFILE_ORDER_ADVERSARIAL)
+		time += jitter(m);
 	if (profile->order == SRD_PROFILE_ORDER_IN_ORDER)
 		time = qp->last_arrival = later(qp->last_arrival, time);
 	schedule(m, p, SRD_TRANSIT_ACK, time);

@@ -224,9 +224,8 @@ struct srd_planned_fault {
 struct srd_link {
 	uint32_t first; /* transfers that have packets to send, in turn */
 	uint32_t last;
-	uint32_t out;  /* packets in the pool */
-	uint64_t sent; /* ever */
-	uint64_t acks;
+	uint32_t out;           /* packets in the pool */
+	uint64_t sent;          /* ever */
 	uint64_t path_free[64]; /* ns: the path has passed on what it was given */
 };
 

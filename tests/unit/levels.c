@@ -84,8 +84,9 @@ struct world {
 	const struct program *program;
 	struct host host[HOSTS];
 	struct outcome outcome[OPS];
-	struct receive receive[OPS];
+	struct receive receive[2 * HOSTS * OPS];
 	uint32_t num_receives;
+	bool posted; /* the last op */
 };
 
 static void to_state(struct world *w, struct srd_qp *qp, enum srd_qp_state state, uint32_t mask)
@@ -157,15 +158,13 @@ static void make_host(struct world *w, uint32_t number)
 	}
 }
 
-static void make_handles(struct world *w, struct host *h)
+static void make_handle(struct world *w, struct host *h, uint32_t peer)
 {
-	for (int i = 0; i < HOSTS; i++) {
-		struct srd_ah_attr attr = {.is_global = 1, .port_num = 1};
+	struct srd_ah_attr attr = {.is_global = 1, .port_num = 1};
 
-		assert_int_equal(w->v->query_gid(w->v, w->host[i].context, 1, 0, &attr.dgid), 0);
-		h->ah[i] = w->v->create_ah(w->v, h->pd, &attr);
-		assert_non_null(h->ah[i]);
-	}
+	assert_int_equal(w->v->query_gid(w->v, w->host[peer].context, 1, 0, &attr.dgid), 0);
+	h->ah[peer] = w->v->create_ah(w->v, h->pd, &attr);
+	assert_non_null(h->ah[peer]);
 }
 
 static void world_open(struct world *w, const struct program *program, enum srd_profile_level level,
@@ -182,7 +181,8 @@ static void world_open(struct world *w, const struct program *program, enum srd_
 	for (uint32_t i = 0; i < HOSTS; i++)
 		make_host(w, i);
 	for (uint32_t i = 0; i < HOSTS; i++)
-		make_handles(w, &w->host[i]);
+		for (uint32_t j = 0; j < HOSTS; j++)
+			make_handle(w, &w->host[i], j);
 }
 
 static void audit(struct world *w)
@@ -234,7 +234,7 @@ static void post(struct world *w, uint32_t index)
 	w->v->wr_set_ud_addr(w->v, qp, h->ah[op->peer],
 			     peer->qp[op->peer_qp]->qp_num + (op->mistake == BAD_QPN ? 100 : 0),
 			     QKEY + (op->mistake == BAD_QKEY));
-	assert_int_equal(w->v->wr_complete(w->v, qp), 0);
+	w->posted = w->v->wr_complete(w->v, qp) == 0;
 }
 
 static void drain(struct world *w)
@@ -253,6 +253,7 @@ static void drain(struct world *w)
 		while (w->v->poll_cq(w->v, w->host[i].recv_cq, 1, &wc) == 1) {
 			struct receive *r = &w->receive[w->num_receives++];
 
+			assert_true(w->num_receives <= 2 * HOSTS * OPS);
 			memset(r, 0, sizeof(*r));
 			r->host = i;
 			r->vendor_err = wc.vendor_err;
@@ -274,6 +275,7 @@ static void run(struct world *w)
 		uint64_t until = w->v->now(w->v) + w->program->op[i].wait;
 
 		post(w, i);
+		assert_true(w->posted);
 		while (w->v->now(w->v) < until && w->v->wait(w->v, until) == 0)
 			drain(w);
 		audit(w);
@@ -414,10 +416,150 @@ static void levels_agree(void **state)
 					   1u << SRD_EFA_LOCAL_ERROR_UNREACH_REMOTE);
 }
 
+/*
+ * Chaos: in the middle of a program queue pairs, regions, address handles and hosts come and
+ * go, and the laboratory does what it can. Nothing is expected but that the model stays
+ * sound, and that no request completes twice unless it was asked to.
+ */
+static void chaos_on_request(struct world *w, struct srd_rng *rng, struct srd_qp *qp)
+{
+	static const enum srd_lab_kind kinds[] = {
+		SRD_LAB_HOLD,   SRD_LAB_RELEASE,   SRD_LAB_FAIL,
+		SRD_LAB_DROP,   SRD_LAB_DELAY,     SRD_LAB_LOCATE,
+		SRD_LAB_QP_ERR, SRD_LAB_STALE_CQE, SRD_LAB_COMPLETE_ALL};
+	struct srd_lab command = {.kind = kinds[below(rng, 9)],
+				  .flags = SRD_LAB_BY_ORDINAL,
+				  .qp = qp,
+				  .ordinal = below(rng, OPS / HOSTS / QPS),
+				  .status = (uint32_t)(1 + below(rng, 18)),
+				  .time = below(rng, 100000)};
+
+	if (command.kind == SRD_LAB_STALE_CQE && below(rng, 4))
+		return;
+	w->v->lab(w->v, &command);
+}
+
+static void chaos_on_fabric(struct world *w, struct srd_rng *rng)
+{
+	static const char *const names[] = {"order", "latency", "jitter", "bandwidth", "loss"};
+	uint64_t values[] = {below(rng, 3), below(rng, 50000), below(rng, 20000),
+			     1000000 + below(rng, 12500000000), below(rng, 3) * 300000};
+	uint64_t i = below(rng, 5);
+	struct srd_lab command = {.kind = SRD_LAB_SET, .name = names[i], .value = values[i]};
+
+	assert_int_equal(w->v->lab(w->v, &command), 0);
+}
+
+static void chaos_on_host(struct world *w, struct srd_rng *rng, uint32_t host)
+{
+	struct srd_lab command = {.kind = below(rng, 2) ? SRD_LAB_KILL : SRD_LAB_RESTART,
+				  .host = host};
+
+	if (!below(rng, 10))
+		w->v->lab(w->v, &command);
+}
+
+static void chaos_on_objects(struct world *w, struct srd_rng *rng, struct host *h)
+{
+	static const enum srd_qp_state states[] = {SRD_QPS_RESET, SRD_QPS_INIT, SRD_QPS_RTR,
+						   SRD_QPS_RTS,   SRD_QPS_SQD,  SRD_QPS_ERR};
+	struct srd_qp_attr attr = {.qp_state = states[below(rng, 6)], .port_num = 1, .qkey = QKEY};
+	struct srd_qp *qp = h->qp[below(rng, QPS)];
+	uint32_t mask = SRD_QP_STATE;
+
+	switch (below(rng, 3)) {
+	case 0:
+		if (attr.qp_state == SRD_QPS_INIT)
+			mask |= SRD_QP_PKEY_INDEX | SRD_QP_PORT | SRD_QP_QKEY;
+		if (attr.qp_state == SRD_QPS_RTS && qp->state == SRD_QPS_RTR)
+			mask |= SRD_QP_SQ_PSN;
+		w->v->modify_qp(w->v, qp, &attr, mask);
+		break;
+	case 1:
+		if (below(rng, 4))
+			break;
+		assert_int_equal(w->v->dereg_mr(w->v, h->to_mr), 0);
+		h->to_mr = w->v->reg_mr(w->v, h->pd, h->to->addr, h->to->length, RIGHTS);
+		assert_non_null(h->to_mr);
+		break;
+	case 2:
+		if (below(rng, 4))
+			break;
+		assert_int_equal(w->v->destroy_ah(w->v, h->ah[0]), 0);
+		make_handle(w, h, 0);
+		break;
+	}
+}
+
+static void chaos(struct world *w, struct srd_rng *rng)
+{
+	uint32_t number = (uint32_t)below(rng, HOSTS);
+	struct host *h = &w->host[number];
+
+	switch (below(rng, 6)) {
+	case 0:
+	case 1:
+		chaos_on_request(w, rng, h->qp[below(rng, QPS)]);
+		break;
+	case 2:
+		chaos_on_objects(w, rng, h);
+		break;
+	case 3:
+		chaos_on_fabric(w, rng);
+		break;
+	case 4:
+		chaos_on_host(w, rng, number);
+		break;
+	case 5:
+		w->v->wait(w->v, w->v->now(w->v) + below(rng, 50000));
+		break;
+	}
+	audit(w);
+}
+
+static void run_chaos(struct world *w, uint64_t seed)
+{
+	struct srd_rng rng;
+
+	srd_rng_seed(&rng, seed, 1);
+	for (uint32_t i = 0; i < OPS; i++) {
+		post(w, i);
+		for (uint64_t n = below(&rng, 4); n > 0; n--)
+			chaos(w, &rng);
+		drain(w);
+	}
+	for (int i = 0; i < 20; i++) {
+		chaos(w, &rng);
+		w->v->wait(w->v, w->v->now(w->v) + 10000);
+		drain(w);
+	}
+	while (w->v->wait(w->v, w->v->now(w->v) + 1000000000) != ETIMEDOUT)
+		drain(w);
+	audit(w);
+	for (uint32_t i = 0; i < OPS; i++)
+		assert_in_range(w->outcome[i].seen, 0, 1);
+}
+
+static void chaos_leaves_the_model_sound(void **state)
+{
+	static const enum srd_profile_level levels[] = {SRD_PROFILE_LEVEL_MESSAGE,
+							SRD_PROFILE_LEVEL_PACKET};
+	static struct program program;
+	static struct world world;
+
+	for (uint64_t seed = 0; seed < 300; seed++) {
+		make_program(&program, seed);
+		world_open(&world, &program, levels[seed % 2], NULL);
+		run_chaos(&world, seed);
+		world.v->close(world.v);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(levels_agree),
+		cmocka_unit_test(chaos_leaves_the_model_sound),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

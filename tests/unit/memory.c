@@ -266,6 +266,49 @@ static void without_memory_nothing_changes(void **state)
 	srd_alloc_fail_at(0);
 }
 
+/* The N-th allocation fails while a map grows to several leaves and gets a literal. */
+static bool grow_without_memory(uint64_t n)
+{
+	enum { BLOCKS = 300 };
+	struct srd_origin map;
+	struct srd_run run;
+	uint32_t filled = 0;
+	int error;
+
+	srd_alloc_fail_at(n);
+	error = srd_origin_init(&map, 2 * BLOCKS);
+	if (error) {
+		assert_int_equal(error, ENOMEM);
+		return true;
+	}
+	while (filled < BLOCKS && !error) {
+		error = srd_origin_fill(&map, 2 * filled, 1, 1 + filled, 0);
+		filled += !error;
+	}
+	assert_int_equal(srd_origin_ranges(&map), 2 * filled + !filled);
+	for (uint32_t i = 0; i < filled; i++) {
+		srd_origin_run(&map, 2 * i, &run);
+		assert_int_equal(run.seed, 1 + i);
+	}
+	assert_int_equal(error, srd_alloc_count() >= n ? ENOMEM : 0);
+	srd_origin_release(&map);
+	return error == ENOMEM;
+}
+
+static void growth_without_memory(void **state)
+{
+	int64_t live = srd_alloc_live();
+	uint64_t n = 1;
+
+	while (grow_without_memory(n)) {
+		assert_int_equal(srd_alloc_live(), live);
+		n++;
+	}
+	assert_true(n > 10);
+	srd_alloc_fail_at(0);
+	srd_memory_destroy(NULL);
+}
+
 /* Blocks that all differ make a map of many leaves; then it shrinks to one range again. */
 static void map_grows_and_shrinks(void **state)
 {
@@ -401,6 +444,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(kinds_agree_under_random_operations, setup,
 						teardown),
 		cmocka_unit_test(without_memory_nothing_changes),
+		cmocka_unit_test(growth_without_memory),
 		cmocka_unit_test(map_grows_and_shrinks),
 		cmocka_unit_test_setup_teardown(many_ranges_are_copied, setup, teardown),
 		cmocka_unit_test_setup_teardown(stream_of_chunks_becomes_one_range, setup,
