@@ -197,6 +197,26 @@ local commands = {
 		options = {},
 		exits = { "passed", "usage", "internal" },
 		examples = { { "srdlab explain 14" }, { "srdlab explain IBV_WC_REM_ACCESS_ERR" } } },
+	{ "bench", usage = "[OPTION]... [NAME]...", summary = "measure how fast the laboratory is",
+		arguments = { min = 0, what = "a measurement" },
+		sets = {},
+		description = {
+			"Measures requests, packets, ops of Lua and scenarios a second on the mock, each beside a "
+				.. "bare loop that moves a record of 64 bytes through a ring, so that figures of two "
+				.. "machines can be compared; and the memory that stays resident.",
+			"NAME is one of requests, requests-rules, packets, lua-ops, scenarios and memory; all of "
+				.. "them unless given. Time is the processor's, and the medians of the runs are printed.",
+		},
+		options = {
+			{ "runs", kind = "number", arg = "N", default = "5", range = { 1, 99 }, group = "What runs",
+				help = "How often each measurement is repeated." },
+			{ "time", kind = "time", arg = "TIME", default = "250ms", range = { 10 ^ 6, 10 ^ 11 },
+				group = "What runs", help = "About how long one run takes." },
+			{ "json", kind = "text", arg = "FILE", complete = "file", group = "Reports",
+				help = "Write a report in JSON." },
+		},
+		exits = { "passed", "usage", "internal" },
+		examples = { { "srdlab bench requests requests-rules" } } },
 	{ "version", usage = "", summary = "print the versions of srdlab and of what it is built with",
 		arguments = { min = 0, max = 0 },
 		description = { "Prints the version of srdlab, of Lua, of rdma-core and of the trace format." },
