@@ -19,14 +19,7 @@ static inline struct srd_observer *observer(struct srd_verbs *verbs)
 	return (struct srd_observer *)verbs;
 }
 
-/* The call below has answered: its event carries the time of now. */
-static void emit(struct srd_observer *o, struct srd_event *ev)
-{
-	srd_observer_sync(o);
-	srd_stream_emit(o->stream, ev);
-}
-
-int srd_observer_answer(struct srd_observer *o, enum srd_verb verb, int result, uint32_t host)
+int srd_observer_failed(struct srd_observer *o, enum srd_verb verb, int result, uint32_t host)
 {
 	struct srd_ev_call_failed e = {
 		.ev = EVENT(CALL_FAILED, host, 0),
@@ -34,11 +27,9 @@ int srd_observer_answer(struct srd_observer *o, enum srd_verb verb, int result, 
 		.error = (uint32_t)result,
 	};
 
-	if (!result)
-		return 0;
 	if (o->inject)
 		e.injected = srd_inject_take_hit(o->inject);
-	emit(o, &e.ev);
+	srd_observer_emit(o, &e.ev);
 	return result;
 }
 
@@ -54,7 +45,7 @@ static int destroyed(struct srd_observer *o, enum srd_verb verb, int result, str
 {
 	if (result)
 		return srd_observer_answer(o, verb, result, ev.host);
-	emit(o, &ev);
+	srd_observer_emit(o, &ev);
 	return 0;
 }
 
@@ -98,7 +89,7 @@ static void emit_device(struct srd_observer *o, struct srd_context *context)
 	}
 	if (o->inject)
 		srd_inject_suspend(o->inject, false);
-	emit(o, &e.ev);
+	srd_observer_emit(o, &e.ev);
 }
 
 static struct srd_context *open_device(struct srd_verbs *verbs, uint32_t host, const char *name)
@@ -159,7 +150,7 @@ static struct srd_pd *alloc_pd(struct srd_verbs *verbs, struct srd_context *cont
 	if (!pd)
 		return no_object(observer(verbs), SRD_VERB_ALLOC_PD, context->host);
 	e.ev = (struct srd_event)EVENT(PD_ALLOC, context->host, pd->handle);
-	emit(observer(verbs), &e.ev);
+	srd_observer_emit(observer(verbs), &e.ev);
 	return pd;
 }
 
@@ -187,7 +178,7 @@ static struct srd_mr *reg_mr(struct srd_verbs *verbs, struct srd_pd *pd, uint64_
 	e.ev = (struct srd_event)EVENT(MR_REG, pd->context->host, mr->handle);
 	e.lkey = mr->lkey;
 	e.rkey = mr->rkey;
-	emit(observer(verbs), &e.ev);
+	srd_observer_emit(observer(verbs), &e.ev);
 	return mr;
 }
 
@@ -208,7 +199,7 @@ static struct srd_cq *create_cq(struct srd_verbs *verbs, struct srd_context *con
 		return no_object(observer(verbs), SRD_VERB_CREATE_CQ, context->host);
 	e.ev = (struct srd_event)EVENT(CQ_CREATE, context->host, cq->handle);
 	e.granted = cq->cqe;
-	emit(observer(verbs), &e.ev);
+	srd_observer_emit(observer(verbs), &e.ev);
 	return cq;
 }
 
@@ -240,7 +231,7 @@ static struct srd_ah *create_ah(struct srd_verbs *verbs, struct srd_pd *pd,
 	if (!ah)
 		return no_object(observer(verbs), SRD_VERB_CREATE_AH, pd->context->host);
 	e.ev = (struct srd_event)EVENT(AH_CREATE, pd->context->host, ah->handle);
-	emit(observer(verbs), &e.ev);
+	srd_observer_emit(observer(verbs), &e.ev);
 	return ah;
 }
 
@@ -269,7 +260,7 @@ static bool keep_session(struct srd_observer *o, struct srd_session *session, st
 		o->sessions = sessions;
 		o->num_sessions = num;
 	}
-	session->qp = qp;
+	srd_session_for(session, qp);
 	sessions[qp->handle] = session;
 	return true;
 }
@@ -300,7 +291,7 @@ static void emit_qp(struct srd_observer *o, const struct srd_qp *qp,
 		.efa_flags = efa ? efa->flags : 0,
 	};
 
-	emit(o, &e.ev);
+	srd_observer_emit(o, &e.ev);
 }
 
 static struct srd_qp *create_qp_ex(struct srd_verbs *verbs, struct srd_context *context,
@@ -364,7 +355,7 @@ static int modify_qp(struct srd_verbs *verbs, struct srd_qp *qp, const struct sr
 	int result = verbs->next->modify_qp(verbs->next, qp, attr, mask);
 
 	e.result = (uint32_t)result;
-	emit(observer(verbs), &e.ev);
+	srd_observer_emit(observer(verbs), &e.ev);
 	return srd_observer_answer(observer(verbs), SRD_VERB_MODIFY_QP, result, e.ev.host);
 }
 
@@ -379,7 +370,7 @@ static int query_qp(struct srd_verbs *verbs, struct srd_qp *qp, struct srd_qp_at
 		.result = (uint32_t)result,
 	};
 
-	emit(observer(verbs), &e.ev);
+	srd_observer_emit(observer(verbs), &e.ev);
 	return srd_observer_answer(observer(verbs), SRD_VERB_QUERY_QP, result, e.ev.host);
 }
 
@@ -402,7 +393,7 @@ static int post_recv(struct srd_verbs *verbs, struct srd_qp *qp, struct srd_recv
 			e.length = w->sg_list[0].length;
 			e.lkey = w->sg_list[0].lkey;
 		}
-		emit(observer(verbs), &e.ev);
+		srd_observer_emit(observer(verbs), &e.ev);
 		if (bad) /* those behind it were not looked at */
 			break;
 	}
@@ -419,7 +410,7 @@ static struct srd_buffer *alloc_buffer(struct srd_verbs *verbs, struct srd_conte
 		return no_object(observer(verbs), SRD_VERB_ALLOC_BUFFER, context->host);
 	e.ev = (struct srd_event)EVENT(BUFFER_ALLOC, context->host, buffer->handle);
 	e.addr = buffer->addr;
-	emit(observer(verbs), &e.ev);
+	srd_observer_emit(observer(verbs), &e.ev);
 	return buffer;
 }
 

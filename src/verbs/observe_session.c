@@ -25,6 +25,15 @@ struct srd_session *srd_session_create(void)
 	return s;
 }
 
+void srd_session_for(struct srd_session *s, struct srd_qp *qp)
+{
+	s->qp = qp;
+	s->blank.ev.type = SRD_EV_WR_POST;
+	s->blank.ev.source = SRD_SOURCE_SEAM;
+	s->blank.ev.host = (uint8_t)qp->context->host;
+	s->blank.ev.object = qp->handle;
+}
+
 void srd_session_destroy(struct srd_session *s)
 {
 	if (!s)
@@ -55,8 +64,7 @@ static void misuse(struct srd_observer *o, struct srd_qp *qp, enum srd_session_m
 		.verb = verb,
 	};
 
-	srd_observer_sync(o);
-	srd_stream_emit(o->stream, &e.ev);
+	srd_observer_emit(o, &e.ev);
 }
 
 static void wr_start(struct srd_verbs *verbs, struct srd_qp *qp)
@@ -83,8 +91,7 @@ static void wr_start(struct srd_verbs *verbs, struct srd_qp *qp)
 	s->current = NULL;
 	o->open_sessions++;
 	verbs->next->wr_start(verbs->next, qp);
-	srd_observer_sync(o);
-	srd_stream_emit(o->stream, &e.ev);
+	srd_observer_emit(o, &e.ev);
 }
 
 static bool grow(struct srd_session *s)
@@ -119,18 +126,13 @@ static inline struct srd_ev_wr_post *add_request(struct srd_observer *o, struct 
 		return NULL;
 	s->num_setters = 0;
 	s->current = &s->wr[s->num_wr++];
-	*s->current = (struct srd_ev_wr_post){
-		.ev = {.type = SRD_EV_WR_POST,
-		       .source = SRD_SOURCE_SEAM,
-		       .host = (uint8_t)qp->context->host,
-		       .object = qp->handle,
-		       .line = o->stream->line,
-		       .op = o->stream->op},
-		.wr_id = qp->wr_id,
-		.opcode = (uint8_t)opcode,
-		/* no flag of verbs is beyond the low 7 bits: what is shows as the 8th */
-		.wr_flags = (uint8_t)((flags & 0x7f) | (flags > 0x7f ? 0x80 : 0)),
-	};
+	*s->current = s->blank;
+	s->current->ev.line = o->stream->line;
+	s->current->ev.op = o->stream->op;
+	s->current->wr_id = qp->wr_id;
+	s->current->opcode = (uint8_t)opcode;
+	/* no flag of verbs is beyond the low 7 bits: what is shows as the 8th */
+	s->current->wr_flags = (uint8_t)((flags & 0x7f) | (flags > 0x7f ? 0x80 : 0));
 	return s->current;
 }
 
@@ -298,11 +300,16 @@ static void wr_set_ud_addr(struct srd_verbs *verbs, struct srd_qp *qp, struct sr
 		verbs->next->wr_set_ud_addr(verbs->next, qp, ah, remote_qpn, remote_qkey);
 }
 
-/* Each request with the line and op that were current when it was built. */
-static void emit_requests(struct srd_stream *stream, struct srd_session *s)
+/* The session has ended with END: each request comes before it, with the line and op that
+ * were current when it was built. */
+static void emit_session(struct srd_observer *o, struct srd_session *s, struct srd_event *end)
 {
+	struct srd_stream *stream = o->stream;
 	uint32_t line = stream->line, op = stream->op;
 
+	if (!stream->num_readers)
+		return;
+	srd_observer_sync(o);
 	for (uint32_t i = 0; i < s->num_wr; i++) {
 		stream->line = s->wr[i].ev.line;
 		stream->op = s->wr[i].ev.op;
@@ -310,6 +317,7 @@ static void emit_requests(struct srd_stream *stream, struct srd_session *s)
 	}
 	stream->line = line;
 	stream->op = op;
+	srd_stream_emit(stream, end);
 }
 
 /* The session is over, before the call that ends it has an answer. */
@@ -342,10 +350,7 @@ static int wr_complete(struct srd_verbs *verbs, struct srd_qp *qp)
 	else
 		result = verbs->next->wr_complete(verbs->next, qp);
 	e.result = (uint32_t)result;
-	srd_observer_sync(o);
-	if (o->stream->num_readers)
-		emit_requests(o->stream, s);
-	srd_stream_emit(o->stream, &e.ev);
+	emit_session(o, s, &e.ev);
 	return srd_observer_answer(o, SRD_VERB_WR_COMPLETE, result, qp->context->host);
 }
 
@@ -361,9 +366,7 @@ static void abort_session(struct srd_observer *o, struct srd_session *s, struct 
 
 	close_session(o, s);
 	o->verbs.next->wr_abort(o->verbs.next, qp);
-	srd_observer_sync(o);
-	emit_requests(o->stream, s);
-	srd_stream_emit(o->stream, &e.ev);
+	emit_session(o, s, &e.ev);
 }
 
 static void wr_abort(struct srd_verbs *verbs, struct srd_qp *qp)
@@ -425,31 +428,40 @@ static void emit_wc(struct srd_stream *stream, struct srd_cq *cq, const struct s
 	srd_stream_emit(stream, &e.ev);
 }
 
-static int poll_cq(struct srd_verbs *verbs, struct srd_cq *cq, int num_entries, struct srd_wc *wc)
+/* What a poll found, each completion before the poll itself. */
+static void emit_poll(struct srd_observer *o, struct srd_cq *cq, int num_entries,
+		      const struct srd_wc *wc, int n)
 {
-	struct srd_observer *o = observer(verbs);
-	struct srd_qp *qp = o->open_sessions ? session_on(o, cq) : NULL;
 	struct srd_ev_cq_poll e = {
 		.ev = {.type = SRD_EV_CQ_POLL,
 		       .source = SRD_SOURCE_SEAM,
 		       .host = (uint8_t)cq->context->host,
 		       .object = cq->handle},
 		.num_entries = (uint32_t)num_entries,
+		.result = (uint32_t)n,
 	};
+
+	if (!o->stream->num_readers)
+		return;
+	srd_observer_sync(o);
+	for (int i = 0; i < n; i++)
+		emit_wc(o->stream, cq, &wc[i]);
+	srd_stream_emit(o->stream, &e.ev);
+}
+
+static int poll_cq(struct srd_verbs *verbs, struct srd_cq *cq, int num_entries, struct srd_wc *wc)
+{
+	struct srd_observer *o = observer(verbs);
+	struct srd_qp *qp = o->open_sessions ? session_on(o, cq) : NULL;
 	int n = -EDEADLK;
 
 	if (qp)
 		misuse(o, qp, SRD_MISUSE_POLL_IN_SESSION, SRD_VERB_POLL_CQ);
 	else
 		n = verbs->next->poll_cq(verbs->next, cq, num_entries, wc);
-	srd_observer_sync(o);
-	if (o->stream->num_readers)
-		for (int i = 0; i < n; i++)
-			emit_wc(o->stream, cq, &wc[i]);
-	e.result = (uint32_t)n;
-	srd_stream_emit(o->stream, &e.ev);
+	emit_poll(o, cq, num_entries, wc, n);
 	if (n < 0)
-		srd_observer_answer(o, SRD_VERB_POLL_CQ, -n, cq->context->host);
+		srd_observer_failed(o, SRD_VERB_POLL_CQ, -n, cq->context->host);
 	return n;
 }
 
