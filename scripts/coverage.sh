@@ -18,7 +18,7 @@ esac
 
 # shellcheck disable=SC2086
 {
-	lcov $options --quiet --capture --directory "$build" --base-directory "$top" \
+	lcov $options --quiet --capture --directory "$build" --base-directory "$build" \
 		--output-file "$out/all.info" 2>"$out/lcov.log"
 	lcov $options --quiet --extract "$out/all.info" "$top/src/*" "$top/sim/*" "$top/hw/*" \
 		--output-file "$out/srdlab.info" 2>>"$out/lcov.log"
@@ -26,10 +26,16 @@ esac
 		"$out/srdlab.info" >>"$out/lcov.log" 2>&1
 }
 
+# The files with most to gain, then the sum.
+awk -F: '
+	$1 == "SF" { file = $2 } $1 == "LF" { lf = $2 } $1 == "LH" { lh = $2 }
+	$1 == "BRF" { bf = $2 } $1 == "BRH" { bh = $2 }
+	$1 == "end_of_record" { print lf - lh, bf - bh, file; lf = lh = bf = bh = 0 }
+' "$out/srdlab.info" | sort -rn | head -n "${SRDLAB_COVERAGE_FILES:-10}" |
+	sed "s|$top/||; s|^\([0-9]*\) \([0-9]*\)|not covered: \1 lines, \2 branches of|"
+
 awk -F: -v want_lines="$want_lines" -v want_branches="$want_branches" '
-	$1 == "SF" { file = $2 }
-	$1 == "LF" { lines += $2 } $1 == "LH" { lines_hit += $2; hit[file] = $2 }
-	$1 == "LF" { found[file] = $2 }
+	$1 == "LF" { lines += $2 } $1 == "LH" { lines_hit += $2; }
 	$1 == "BRF" { branches += $2 } $1 == "BRH" { branches_hit += $2 }
 	END {
 		l = lines ? 100 * lines_hit / lines : 0
