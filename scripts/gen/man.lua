@@ -71,7 +71,9 @@ local function command_page(command)
 	end
 	if #cli.options(spec, command) > 0 then
 		page:macro "Sh ENVIRONMENT"
-		page:sentences "An option that is not on the command line is looked up in the environment, under the name that stands at its description. A flag is 1 or 0 there, and a list has commas between its parts."
+		page:sentences("An option that is not on the command line is looked up in the environment, under the "
+			.. "name that stands at its description. A flag is 1 or 0 there, and a list has commas "
+			.. "between its parts.")
 		page:macro "Bl -tag -width NO_COLOR"
 		page:macro "It Ev NO_COLOR"
 		page:put "If set and not empty, nothing is coloured.\n"
@@ -154,8 +156,12 @@ pages["srdlab-profile.5"] = function()
 	local profiles, names = lib.spec "profiles", {}
 	page:macro "Sh DESCRIPTION"
 	page:paragraphs {
-		"A profile says what device the mock imitates, and over which network. A profile file is one JSON object. Its members are the fields below, \"base\", the name of the built-in profile that fills in the rest (efa1 unless given), and \"name\".",
-		"A size is a number of bytes or a string such as \"4KiB\", a time a number of nanoseconds or a string such as \"12us\". A field that may change while a scenario runs is marked live.",
+		"A profile says what device the mock imitates, and over which network. A profile file is "
+			.. "one JSON object. Its members are the fields below, \"base\", the name of the built-in "
+			.. "profile that fills in the rest (efa1 unless given), and \"name\".",
+		"A size is a number of bytes or a string such as \"4KiB\", a time a number of nanoseconds "
+			.. "or a string such as \"12us\". A field that may change while a scenario runs is marked "
+			.. "live.",
 		"Each default says where it comes from: a measurement, somebody's source, or a guess.",
 	}
 	page:macro "Sh BUILT-IN PROFILES"
@@ -192,11 +198,21 @@ pages["srdlab-trace.5"] = function()
 	local page = roff.page("srdlab-trace", 5, spec.date, "srdlab-trace", "the events of a run, as a file")
 	page:macro "Sh DESCRIPTION"
 	page:paragraphs {
-		"A trace holds every event of a run. It is little endian, and describes itself: a reader finds the fields of an event by name, so that a trace of another version of srdlab can be read.",
-		"It begins with the 8 bytes SRDTRACE, the version of this layout in 32 bits, and a length N in 32 bits. N bytes of JSON follow, padded with spaces to a multiple of 8: what was run, and each type of event with the places of its fields. Then come the records, each with a header of 24 bytes and the fields of its type; at the end a record of type 65535, the count of the records in 64 bits, and the XXH64 of all their bytes.",
-		"The header of a record: its time in nanoseconds (64 bits), the number of the object that it is about (32 bits), the line of the script (32 bits), the number of the op (32 bits), its type (16 bits), its source (8 bits: 0 the engine, 1 the seam, 2 the device) and the host (8 bits).",
+		"A trace holds every event of a run. It is little endian, and describes itself: a reader "
+			.. "finds the fields of an event by name, so that a trace of another version of srdlab can "
+			.. "be read.",
+		"It begins with the 8 bytes SRDTRACE, the version of this layout in 32 bits, and a length "
+			.. "N in 32 bits. N bytes of JSON follow, padded with spaces to a multiple of 8: what was "
+			.. "run, and each type of event with the places of its fields. Then come the records, each "
+			.. "with a header of 24 bytes and the fields of its type; at the end a record of type 65535, "
+			.. "the count of the records in 64 bits, and the XXH64 of all their bytes.",
+		"The header of a record: its time in nanoseconds (64 bits), the number of the object that "
+			.. "it is about (32 bits), the line of the script (32 bits), the number of the op (32 bits), "
+			.. "its type (16 bits), its source (8 bits: 0 the engine, 1 the seam, 2 the device) and the "
+			.. "host (8 bits).",
 	}
-	local sources = { { "engine", "Events of the engine" }, { "seam", "Events of the seam" }, { "device", "Events of the device" } }
+	local sources = { { "engine", "Events of the engine" }, { "seam", "Events of the seam" },
+		{ "device", "Events of the device" } }
 	for _, source in ipairs(sources) do
 		page:macro("Sh %s", source[2]:upper())
 		page:macro "Bl -tag -width Ds"
@@ -205,6 +221,9 @@ pages["srdlab-trace.5"] = function()
 				page:macro("It Sy %s%s", e.name, e.object ~= "none" and " Pq Ar " .. e.object or "")
 				if e.doc ~= "" then
 					page:sentences(e.doc)
+				end
+				if #e.fields > 0 then
+					page:put "Fields:\n"
 				end
 				for i, f in ipairs(e.fields) do
 					page:macro("Va %s : Vt %s%s", f[1], f[2], i < #e.fields and " ," or "")
@@ -224,5 +243,5 @@ for i = 2, #arg do
 	wanted[name] = true
 end
 for name in pairs(pages) do
-	assert(wanted[name], name .. " is not among the pages that were asked for")
+	assert(wanted[name], name .. " must be in the list of manuals in src/cli/meson.build")
 end

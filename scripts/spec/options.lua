@@ -55,7 +55,7 @@ sets.sandbox = {
 sets.filter = {
 	{ "filter", letter = "f", kind = "list", arg = "PATTERN", group = "What runs",
 		help = "Only scenarios whose name contains PATTERN, or matches it where it holds *, ? or [; "
-			.. "tag:NAME selects by tag. May be repeated: any of them selects." },
+			.. "tag:NAME selects by tag; a leading ! takes away. May be repeated: any of them selects." },
 }
 
 sets.trace = {
@@ -104,11 +104,11 @@ local commands = {
 			{ "fail-on-skip", kind = "flag", group = "How it is judged",
 				help = "A skipped scenario is a failure: for jobs that must not miss their device." },
 			{ "tap", kind = "flag", group = "Reports",
-				help = "Write the results as TAP 14 to standard output." },
+				help = "Write the results as TAP (version 13, and 14) to standard output." },
 			{ "junit", kind = "text", arg = "FILE", complete = "file", group = "Reports",
-				help = "Write a JUnit XML report." },
+				help = "Write a JUnit XML report; - is standard output." },
 			{ "json", kind = "text", arg = "FILE", complete = "file", group = "Reports",
-				help = "Write a report in JSON." },
+				help = "Write a report in JSON; - is standard output." },
 			{ "replay-dir", kind = "text", arg = "FOLDER", default = "srdlab-replay", complete = "folder",
 				group = "Reports",
 				help = "Where a failing scenario leaves its replay file; made when it is needed. An empty "
@@ -131,8 +131,8 @@ local commands = {
 		arguments = { min = 1, what = "a file or a folder of scenarios", complete = "file" },
 		sets = { "sandbox" },
 		description = {
-			"Loads each script and looks at what it declares: a file without scenarios, two scenarios "
-				.. "of one name, and rules that do not exist. Nothing runs.",
+			"Loads each script, which looks at all that its scenarios declare: their names, options, "
+				.. "needs and rules. A file without a scenario is a problem too. Nothing runs.",
 		},
 		options = {},
 		exits = { "passed", "failed", "usage", "internal" },

@@ -24,6 +24,7 @@ struct run {
 	struct srd_run_config config;
 	struct srd_cli_outputs outputs;
 	struct srd_report_tail tail;
+	int jobs;                             /* processes */
 	uint64_t done;                        /* items */
 	uint64_t unloaded;                    /* items that are files which could not be loaded */
 	uint64_t started;                     /* CLOCK_MONOTONIC ns */
@@ -44,12 +45,15 @@ static void interrupt(int number)
 	interrupted = 1;
 }
 
-/* Wall time that one scenario may take: its own, or what is left of the whole. */
+/*
+ * Wall time that one scenario may take: its own, or what is left of the whole, where there
+ * is no other process that could end it.
+ */
 static uint64_t time_limit(const struct run *run)
 {
 	uint64_t limit = run->options->sandbox.scenario_timeout, now = srd_cli_now();
 
-	if (!run->deadline)
+	if (!run->deadline || run->jobs > 1)
 		return limit;
 	if (now >= run->deadline)
 		return 1;
@@ -207,7 +211,7 @@ static int work(struct run *run, struct srd_error *error)
 	struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESETHAND}, before;
 	struct srd_cli_pool pool = {
 		.count = run->plan.count,
-		.jobs = jobs(run->options),
+		.jobs = run->jobs,
 		.arg = run,
 		.run = run_item,
 		.done = take,
@@ -324,6 +328,7 @@ int srd_cli_run(const struct srd_cli_run_options *options)
 		return SRD_EXIT_INTERNAL;
 	}
 	run->options = options;
+	run->jobs = jobs(options);
 	run->started = srd_cli_now();
 	run->deadline = options->timeout ? run->started + options->timeout : 0;
 	rc = srd_cli_lab(&options->lab, &options->judge, &run->profile, &run->config, &error);

@@ -7,8 +7,8 @@
 static bool matches(const struct srd_scenario_info *info, const char *pattern)
 {
 	if (strncmp(pattern, "tag:", 4))
-		return strpbrk(pattern, "*?[") ? !fnmatch(pattern, info->name, 0)
-					       : strstr(info->name, pattern) != NULL;
+		return strpbrk(pattern, "*?[\\") ? !fnmatch(pattern, info->name, 0)
+						 : strstr(info->name, pattern) != NULL;
 	for (const char *const *tag = info->tags; *tag; tag++)
 		if (!fnmatch(pattern + 4, *tag, 0))
 			return true;

@@ -194,7 +194,7 @@ static void terminal_seeds(void **state)
 static void tap(void **state)
 {
 	write_report(srd_report_tap(out));
-	assert_string_equal(text, "TAP version 14\n"
+	assert_string_equal(text, "TAP version 13\n"
 				  "1..4\n"
 				  "# srdlab " SRDLAB_VERSION ": mock, profile efa1\n"
 				  "ok 1 - dir/a.lua: one \\#1\n"

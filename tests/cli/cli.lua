@@ -1,0 +1,319 @@
+-- The command from outside: statuses, streams and messages.
+-- usage: lua cli.lua PROGRAM FOLDER_OF_THIS_FILE MANUALS COMPLETION
+local program, here, manuals, completion = arg[1], arg[2], arg[3], arg[4]
+local scripts = here .. "/scripts/"
+local count, failures = 0, 0
+
+local function read(path)
+	local f = io.open(path)
+	local text = f and f:read "a" or ""
+	if f then
+		f:close()
+	end
+	return text
+end
+
+local function write(path, text)
+	local f = assert(io.open(path, "w"))
+	f:write(text)
+	f:close()
+end
+
+local function capture(command)
+	local f = assert(io.popen(command))
+	local text = f:read "a"
+	f:close()
+	return text
+end
+
+local function available(tool)
+	return os.execute("command -v " .. tool .. " >/dev/null 2>&1")
+end
+
+local dir = capture("mktemp -d"):gsub("\n", "")
+
+-- Run the shell text COMMAND, where "srdlab" is the program, in DIR.
+local function sh(command)
+	local line = ("cd %s && { %s; } >out 2>err"):format(dir, command:gsub("^srdlab", program)
+		:gsub("([;&|( '])srdlab ", "%1" .. program .. " "))
+	local _, how, status = os.execute(line)
+	return { status = how == "signal" and 128 + status or status,
+		out = read(dir .. "/out"), err = read(dir .. "/err") }
+end
+
+local function has(text, wanted)
+	return text:find(wanted, 1, true) ~= nil
+end
+
+local function last_line(text)
+	return text:match "([^\n]*)\n$"
+end
+
+local function report(name, problems)
+	count = count + 1
+	if #problems > 0 then
+		failures = failures + 1
+	end
+	print(("%s %d - %s"):format(#problems == 0 and "ok" or "not ok", count, name))
+	for _, problem in ipairs(problems) do
+		print("# " .. problem:gsub("\n", "\n# "))
+	end
+end
+
+-- NAME, the shell text, the status; and what the streams hold: out and err are texts or
+-- lists of them, last is the last line of standard output.
+local function case(name, command, status, wanted)
+	local r, problems = sh(command), {}
+	if r.status ~= status then
+		problems[#problems + 1] = ("status %d, not %d"):format(r.status, status)
+	end
+	for _, stream in ipairs { "out", "err" } do
+		local texts = wanted and wanted[stream] or {}
+		for _, text in ipairs(type(texts) == "table" and texts or { texts }) do
+			if text == "" and r[stream] ~= "" or not has(r[stream], text) then
+				problems[#problems + 1] = ("std%s lacks %q"):format(stream, text)
+			end
+		end
+	end
+	if wanted and wanted.last and last_line(r.out) ~= wanted.last then
+		problems[#problems + 1] = ("the last line is %q"):format(last_line(r.out))
+	end
+	if #problems > 0 then
+		problems[#problems + 1] = command .. "\n" .. r.out .. r.err
+	end
+	report(name, problems)
+	return r
+end
+
+local function check(name, good, detail)
+	report(name, good and {} or { tostring(detail) })
+end
+
+local S = scripts
+
+-- Help and usage
+case("no command", "srdlab", 2, { out = "", err = "Usage: srdlab COMMAND" })
+case("--help", "srdlab --help", 0, { out = "Usage: srdlab COMMAND", err = "" })
+case("help of a command", "srdlab help run", 0, { out = "Usage: srdlab run [OPTION]" })
+case("help of no command", "srdlab help rnu", 2, { err = "did you mean run?" })
+case("--version", "srdlab --version", 0, { out = { "srdlab ", "Lua 5." } })
+case("unknown command", "srdlab rnu", 2,
+	{ out = "", err = "srdlab: error: unknown command \"rnu\"; did you mean run?" })
+case("option without command", "srdlab --jobs", 2, { err = "options come after a command" })
+case("unknown option", "srdlab run --fitler x", 2, { out = "", err = "did you mean --filter?" })
+case("argument missing", "srdlab run", 2, { err = "a file or a folder of scenarios is missing" })
+case("seeds reversed", "srdlab run --seeds 9..2 " .. S .. "pass.lua", 2, { err = "2..9 would be right" })
+case("seed and seeds", "srdlab run --seed 3 --seeds 1..2 x", 2, { err = "exclude each other" })
+case("time without unit", "srdlab run --timeout 30 x", 2, { err = "a time with its unit" })
+case("unknown backend", "srdlab run -b moc " .. S .. "pass.lua", 2, { err = "there are: efa, mock" })
+case("unknown profile", "srdlab run -p tiny " .. S .. "pass.lua", 2, { err = "efa1" })
+case("unknown field", "srdlab run -D latncy=3us " .. S .. "pass.lua", 2, { err = "did you mean \"latency\"?" })
+case("contradicting limits", "srdlab run -D min_sq_wr=9000 " .. S .. "pass.lua", 2, { err = "min_sq_wr" })
+case("unknown rule", "srdlab run -r chunk.cuver " .. S .. "pass.lua", 2, { err = "chunk.cuver" })
+case("missing suppressions", "srdlab run --suppressions none " .. S .. "pass.lua", 2, { err = "none" })
+
+-- Verdicts and statuses
+case("all pass", "srdlab run " .. S .. "pass.lua", 0,
+	{ out = { "srdlab ", ": mock, profile efa1, seed 1\n" }, err = "", last = "3 passed, 0 failed, 0 skipped" })
+local failing = case("one fails", "srdlab run " .. S .. "fail.lua", 1, {
+	out = { S .. "fail.lua:7: error: ", "    in \"wrong\"\n", "    | about to fail\n",
+		"    replay: srdlab-replay/fail-5-seed1.json\n" },
+	err = "", last = "1 passed, 1 failed, 0 skipped" })
+case("a skip is no pass", "srdlab run -b efa " .. S .. "skip.lua", 77,
+	{ out = "skipped 1: needs \"faults\"", last = "0 passed, 0 failed, 1 skipped" })
+case("--fail-on-skip", "srdlab run --fail-on-skip -b efa " .. S .. "skip.lua", 1,
+	{ err = "--fail-on-skip", last = "0 passed, 0 failed, 1 skipped" })
+case("nothing selected", "srdlab run --filter nothing " .. S .. "pass.lua", 5,
+	{ err = "no scenario was selected", last = "0 passed, 0 failed, 0 skipped" })
+case("an empty folder", "mkdir -p empty; srdlab run empty", 5, { err = "no scenario was selected" })
+case("nothing could be loaded", "srdlab run nowhere.lua", 2,
+	{ out = "nowhere.lua: error: ", last = "0 passed, 1 failed, 0 skipped" })
+case("the others still run", "srdlab run nowhere.lua " .. S .. "pass.lua", 1,
+	{ out = "nowhere.lua: error: ", last = "3 passed, 1 failed, 0 skipped" })
+write(dir .. "/syntax.lua", "local srd = require \"srdlab\"\n\nsrd.scenario(\"x\", {}, function(t)\n")
+case("bad Lua has its line", "srdlab run syntax.lua " .. S .. "pass.lua", 1,
+	{ out = { "syntax.lua:", ": error: ", "expected" }, last = "3 passed, 1 failed, 0 skipped" })
+write(dir .. "/raises.lua", "local x = nil\nlocal y = x.z\n")
+case("an error of the script has its line", "srdlab run raises.lua", 2, { out = "raises.lua:2: error: " })
+case("a full disk", "srdlab run " .. S .. "pass.lua >/dev/full", 99, { err = "cannot write to standard output" })
+case("nothing is coloured in a file", "srdlab run " .. S .. "fail.lua | grep -c '\27'", 1, { out = "0\n" })
+if available "script" then
+	case("colours and NO_COLOR",
+		"TERM=xterm script -qec 'srdlab run " .. S .. "pass.lua' /dev/null >coloured;"
+		.. "NO_COLOR=1 TERM=xterm script -qec 'srdlab run " .. S .. "pass.lua' /dev/null >plain;"
+		.. "grep -c '\27\\[32m' coloured; grep -c '\27\\[3' plain", 1, { out = "2\n0\n" })
+end
+
+-- What runs
+case("a folder, by name", "srdlab list " .. S .. "folder", 0, {
+	out = S .. "folder/a.lua:2  in a\n" .. S .. "folder/b.lua:2  in b\n", err = "" })
+case("a file and its folder", "srdlab run " .. S .. "folder " .. S .. "folder/a.lua", 0,
+	{ last = "2 passed, 0 failed, 0 skipped" })
+case("FILE:LINE", "srdlab run -v " .. S .. "pass.lua:12", 0,
+	{ out = "a get arrives", last = "1 passed, 0 failed, 0 skipped" })
+case("FILE:LINE above all", "srdlab run " .. S .. "pass.lua:1", 5)
+case("filter by part", "srdlab run -v -f get " .. S .. "pass.lua", 0,
+	{ out = "a get arrives", last = "1 passed, 0 failed, 0 skipped" })
+case("filter by glob", "srdlab run -f 'a * arrives' " .. S .. "pass.lua", 0,
+	{ last = "2 passed, 0 failed, 0 skipped" })
+case("filter by tag", "srdlab run -f tag:put " .. S .. "pass.lua", 0, { last = "1 passed, 0 failed, 0 skipped" })
+case("two filters", "srdlab run -f tag:put -f tag:get " .. S .. "pass.lua", 0,
+	{ last = "2 passed, 0 failed, 0 skipped" })
+case("a filter takes away", "srdlab run -f '!tag:put' " .. S .. "pass.lua", 0,
+	{ last = "2 passed, 0 failed, 0 skipped" })
+case("from the environment", "SRDLAB_SEED=7 SRDLAB_FILTER=put,get srdlab run " .. S .. "pass.lua", 0,
+	{ out = "seed 7\n", last = "2 passed, 0 failed, 0 skipped" })
+case("list in JSON", "srdlab list --json " .. S .. "pass.lua:12", 0,
+	{ out = { '"name": "a get arrives"', '"tags": [\n' } })
+case("list in full", "srdlab list -v " .. S .. "pass.lua:12", 0,
+	{ out = { "    the other way\n", "    tags: contract get\n" } })
+case("list what cannot be loaded", "srdlab list raises.lua " .. S .. "pass.lua", 1, { err = "raises.lua:2: error: " })
+case("check", "srdlab check " .. S .. "pass.lua", 0, { last = "1 files, 3 scenarios, 0 problems" })
+write(dir .. "/unknown_rule.lua", "local srd = require 'srdlab'\n"
+	.. "srd.scenario('x', { violates = 'no.rule' }, function() end)\n")
+case("check finds an unknown rule", "srdlab check unknown_rule.lua", 2, { out = "unknown_rule.lua:2: error: " })
+write(dir .. "/none.lua", "\n")
+case("check finds no scenario", "srdlab check none.lua", 1, { out = "none.lua: error: it holds no scenario" })
+
+-- The way back to a failure
+local again = failing.out:match "repeat: ([^\n]*)"
+case("the command that repeats it", again or "false", 1, { last = "0 passed, 1 failed, 0 skipped" })
+case("the replay file", "srdlab replay srdlab-replay/fail-5-seed1.json", 1,
+	{ out = { ":7: error: ", "the same run, event by event: trace " }, err = "",
+		last = "0 passed, 1 failed, 0 skipped" })
+local names = case("scenarios at one line", "srdlab run " .. S .. "same_line.lua", 1,
+	{ last = "0 passed, 3 failed, 0 skipped" })
+for repetition in names.out:gmatch "repeat: ([^\n]*)" do
+	case("one of those at one line", repetition, 1, { last = "0 passed, 1 failed, 0 skipped" })
+end
+write(dir .. "/mine.lua", "local srd = require 'srdlab'\n"
+	.. "srd.scenario('x', {}, function(t) t:expect(1):equals(2) end)\n")
+case("options are repeated", "srdlab run --memory 64MiB -D loss=100 -p small mine.lua", 1,
+	{ out = "run --profile small --define loss=100 --memory 64MiB --seed 1 mine.lua:2\n" })
+write(dir .. "/mine.lua", "-- repaired\n")
+case("a replay needs no script", "srdlab replay srdlab-replay/mine-2-seed1.json", 1,
+	{ err = "mine.lua has changed since", out = "the same run" })
+case("a replay file that is none", "srdlab replay " .. S .. "pass.lua", 2, { err = "pass.lua:1: error:" })
+write(dir .. "/other.json", "{}")
+case("JSON that is no replay file", "srdlab replay other.json", 2, { err = "is not a replay file" })
+case("a replay file that is missing", "srdlab replay gone.json", 2, { err = "gone.json" })
+case("no replay file wanted",
+	"rm -rf srdlab-replay; srdlab run --replay-dir '' mine.lua " .. S .. "fail.lua; test ! -e srdlab-replay",
+	0)
+case("the replay folder cannot be made", "srdlab run --replay-dir /dev/null/x " .. S .. "fail.lua", 1,
+	{ err = "warning: no replay file: the folder /dev/null/x cannot be made" })
+
+-- Several processes
+local one = sh("srdlab run -v --seeds 1..20 " .. S .. "seeds.lua " .. S .. "pass.lua " .. S .. "fail.lua")
+local four = sh("srdlab run -v --seeds 1..20 --jobs 4 " .. S .. "seeds.lua " .. S .. "pass.lua " .. S .. "fail.lua")
+check("the same report whatever the number of processes",
+	one.out == four.out and #one.out > 1000, one.out .. four.out)
+check("the failing seeds are named", has(one.out, "three of them [seeds 3, 6, 9, 12, 15, 18]"), one.out)
+check("seeds have traces of their own", select(2, one.out:gsub("trace %x+", {})) > 40, one.out)
+case("a crash costs one scenario", "srdlab run --jobs 2 --unsafe-lua " .. S .. "crash.lua", 1, {
+	out = { "crash.lua:5: error: its process was killed by signal 11 (Segmentation fault)",
+		"crash.lua:10: error: its process ended by itself with status 3" },
+	last = "2 passed, 2 failed, 0 skipped" })
+case("a replay asks before it takes unsafe Lua", "srdlab replay srdlab-replay/crash-10-seed1.json", 2,
+	{ err = "give --unsafe-lua here too" })
+case("no io without --unsafe-lua", "srdlab run " .. S .. "crash.lua:10", 1, { out = "error: " })
+
+-- Time
+case("a scenario out of time", "srdlab run --scenario-timeout 100ms " .. S .. "loop.lua", 1,
+	{ out = "loop.lua", last = "2 passed, 1 failed, 0 skipped" })
+case("the whole run out of time", "srdlab run --timeout 500ms " .. S .. "loop.lua", 124,
+	{ out = "out of time before all was run", last = "1 passed, 0 failed, 0 skipped" })
+case("out of time in several processes", "srdlab run --timeout 500ms --jobs 2 " .. S .. "loop.lua", 124,
+	{ last = "2 passed, 0 failed, 0 skipped" })
+case("interrupted",
+	"timeout --foreground -s INT --preserve-status 1 " .. program .. " run --jobs 2 " .. S .. "loop.lua", 130,
+	{ out = "interrupted before all was run", last = "2 passed, 0 failed, 0 skipped" })
+
+-- Reports
+case("an unwritable report", "srdlab run --junit /nowhere/x.xml " .. S .. "pass.lua", 2,
+	{ out = "", err = "the report /nowhere/x.xml cannot be written: No such file or directory" })
+case("a report on a full disk", "srdlab run --json /dev/full " .. S .. "pass.lua", 99,
+	{ err = "could not be written to its end" })
+case("TAP", "srdlab run --tap " .. S .. "fail.lua", 1,
+	{ out = { "TAP version 13\n1..2\n", "ok 1 - ", "\nnot ok 2 - ", "    line: 7\n" },
+	last = "# 1 passed, 1 failed, 0 skipped" })
+case("TAP of nothing", "srdlab run --tap -f nothing " .. S .. "fail.lua", 5, { out = "1..0 # SKIP" })
+case("TAP out of time", "srdlab run --tap --timeout 300ms " .. S .. "loop.lua", 124,
+	{ out = "\nBail out! out of time" })
+if available "prove" then
+	case("TAP by prove", "prove --exec '" .. program .. " run --tap' " .. S .. "pass.lua", 0,
+		{ out = "Result: PASS" })
+end
+case("JUnit", "srdlab run --junit r.xml " .. S .. "pass.lua; cat r.xml", 0,
+	{ out = { "<testsuites", "tests=\"3\" failures=\"0\"" } })
+if available "xmllint" then
+	case("JUnit by its schema", "xmllint --noout --schema " .. here .. "/junit.xsd r.xml", 0)
+end
+case("JSON on standard output", "srdlab run --json - " .. S .. "pass.lua", 0,
+	{ out = { '{"format":"srdlab-report"', '"passed":3,"failed":0,"skipped":0' }, err = "3 passed" })
+case("two on standard output", "srdlab run --json - --tap " .. S .. "pass.lua", 2,
+	{ err = "cannot both go to standard output" })
+case("the slowest", "srdlab run --slowest 2 " .. S .. "pass.lua", 0, { out = "\nslowest:\n" })
+
+-- The small commands
+case("profiles", "srdlab profiles", 0, { out = { "efa1", "small" } })
+case("a profile", "srdlab profiles small", 0, { out = { "max_rdma_size", "4KiB" } })
+case("a profile comes back",
+	"srdlab profiles --json small >mine.json; srdlab profiles ./mine.json | grep max_rdma_size", 0,
+	{ out = "4KiB" })
+case("no such profile", "srdlab profiles smal", 2, { err = "smal" })
+case("--json of two", "srdlab profiles --json small efa1", 2, { err = "one profile" })
+case("explain", "srdlab explain 14", 0,
+	{ out = "REMOTE_ERROR_UNKNOWN_PEER  (IBV_WC_REM_OP_ERR, found by the responder)" })
+case("explain a name", "srdlab explain REMOTE_ERROR_BAD_ADDRESS", 0, { out = " 7  " })
+case("explain a wc status", "srdlab explain IBV_WC_RESP_TIMEOUT_ERR", 0, { out = { "13  ", "15  " } })
+case("explain everything", "srdlab explain", 0, { out = { " 0  OK", "18  " } })
+case("explain nothing", "srdlab explain FLUSHD", 2, { err = "did you mean FLUSHED?" })
+case("a number that is no status", "srdlab explain 17", 2, { err = "17" })
+case("devices", "srdlab devices", 0, { out = { "efa: ", "mock: " } })
+
+-- Manuals and completion: nothing that --help shows may be missing.
+local commands = {}
+for line in sh("srdlab --help").out:match "Commands:\n(.-)\n\n":gmatch "[^\n]+" do
+	commands[#commands + 1] = line:match "^  (%l+)"
+end
+check("commands are found", #commands >= 8, table.concat(commands, " "))
+for _, name in ipairs(commands) do
+	local help = case("help of " .. name, "srdlab " .. name .. " --help", 0,
+		{ out = { "Usage: srdlab " .. name, "Exit status" }, err = "" })
+	local page = read(("%s/srdlab-%s.1"):format(manuals, name))
+	for option in help.out:gmatch "\n  [^\n]-(%-%-[%l-]+)" do
+		check(("%s %s is in the manual"):format(name, option), has(page, "Fl -" .. option:sub(3)), page)
+	end
+	check("the manual names " .. name, has(read(manuals .. "/srdlab.1"), "Xr srdlab-" .. name .. " 1"))
+	local wide = ("\n" .. help.out):match "\n([^\n][^\n]{80,})"
+	check("the help of " .. name .. " is 80 wide", not wide, wide)
+end
+if available "mandoc" then
+	case("manuals are clean", "mandoc -T lint -W warning " .. manuals .. "/srdlab*.[15]", 0, { out = "" })
+end
+
+local function complete(line)
+	local words = {}
+	for word in line:gmatch "%S+" do
+		words[#words + 1] = ("'%s'"):format(word)
+	end
+	if line:find " $" then
+		words[#words + 1] = "''"
+	end
+	return sh(("bash -c '. %s/srdlab.bash; "
+		.. "COMP_WORDS=(%s); COMP_CWORD=%d; _srdlab; printf \"%%s\\n\" \"${COMPREPLY[@]}\"'")
+		:format(completion, table.concat(words, " "):gsub("'", "\""), #words - 1)).out
+end
+if available "bash" then
+	check("bash completes commands", complete "srdlab re" == "replay\n", complete "srdlab re")
+	check("bash completes options", complete "srdlab run --fil" == "--filter\n", complete "srdlab run --fil")
+	check("bash completes profiles", complete "srdlab run --profile sm" == "small\n", complete "srdlab run --profile sm")
+	check("bash completes backends", complete "srdlab run -b " == "efa\nmock\n", complete "srdlab run -b ")
+	check("bash completes files",
+		has(complete("srdlab run " .. S .. "pa"), "pass.lua"), complete("srdlab run " .. S .. "pa"))
+end
+
+os.execute("rm -rf " .. dir)
+print("1.." .. count)
+os.exit(failures == 0)

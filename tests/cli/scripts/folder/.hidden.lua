@@ -1,0 +1,1 @@
+error "a hidden file is not looked at"

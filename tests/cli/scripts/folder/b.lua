@@ -1,0 +1,2 @@
+local srd = require "srdlab"
+srd.scenario("in b", {}, function() end)
