@@ -204,8 +204,8 @@ local commands = {
 			"Measures requests, packets, ops of Lua and scenarios a second on the mock, each beside a "
 				.. "bare loop that moves a record of 64 bytes through a ring, so that figures of two "
 				.. "machines can be compared; and the memory that stays resident.",
-			"NAME is one of requests, requests-rules, packets, lua-ops, scenarios and memory; all of "
-				.. "them unless given. Time is the processor's, and the medians of the runs are printed.",
+			"NAME is one of requests, requests-rules, packets, packet-events, lua-ops, scenarios "
+				.. "and memory; all of them unless given. Time is the processor's, and the medians of the runs are printed.",
 		},
 		options = {
 			{ "runs", kind = "number", arg = "N", default = "5", range = { 1, 99 }, group = "What runs",
