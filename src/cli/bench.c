@@ -88,7 +88,7 @@ __attribute__((noinline)) static void ring_take(struct ring *ring, uint64_t i)
 
 static double bare_loop(void)
 {
-	const uint64_t count = 2000000;
+	const uint64_t count = 500000;
 	void (*volatile put)(struct ring *, uint64_t) = ring_put;
 	void (*volatile take)(struct ring *, uint64_t) = ring_take;
 	struct ring ring = {0};
@@ -357,7 +357,7 @@ static int speed(const struct srd_cli_bench_options *options, json_t *report)
 /* What a long run keeps: the memory after some requests, and after ten times as many. */
 static int memory(json_t *report)
 {
-	const uint64_t some = 100000;
+	const uint64_t some = 20000;
 	struct srd_bench_rig rig;
 	struct srd_error error = {0};
 	uint64_t early = 0, late = 0;
