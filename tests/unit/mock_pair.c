@@ -2,6 +2,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -16,6 +17,8 @@ void pair_init(struct pair *p, const char *profile)
 	p->profile = *srd_profile_find(profile);
 	p->seed = 1;
 	p->depth = 16;
+	if (getenv("SRD_TEST_LEVEL"))
+		p->profile.level = SRD_PROFILE_LEVEL_PACKET;
 }
 
 struct srd_qp *side_create_qp(struct pair *p, struct side *s)

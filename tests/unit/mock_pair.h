@@ -36,7 +36,8 @@ struct pair {
 	struct side a, b;
 };
 
-/* The profile NAME, to be changed before pair_open. */
+/* The profile NAME, to be changed before pair_open; at the packet level where the environment
+ * has SRD_TEST_LEVEL. */
 void pair_init(struct pair *p, const char *profile);
 void pair_open(struct pair *p);
 /* Audit, close. */
