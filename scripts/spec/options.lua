@@ -166,6 +166,15 @@ local commands = {
 		},
 		exits = { "passed", "failed", "usage", "skipped", "internal", "interrupted" },
 		examples = { { "srdlab replay srdlab-replay/chunks-42-seed1.json" } } },
+	{ "rules", usage = "[RULE|FAMILY|CLASS]...", summary = "name the rules, or explain some",
+		arguments = { min = 0, complete = "rule" },
+		description = {
+			"Without arguments, prints every rule with its class and its statement; with arguments, "
+				.. "explains these: what they demand and what goes wrong on a device where they are broken.",
+		},
+		options = {},
+		exits = { "passed", "usage", "internal" },
+		examples = { { "srdlab rules" }, { "srdlab rules chunk.cover" } } },
 	{ "devices", usage = "", summary = "name the devices of each backend",
 		arguments = { min = 0, max = 0 },
 		description = { "Prints the devices that each backend could use, one a line." },

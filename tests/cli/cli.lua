@@ -270,6 +270,11 @@ case("explain a wc status", "srdlab explain IBV_WC_RESP_TIMEOUT_ERR", 0, { out =
 case("explain everything", "srdlab explain", 0, { out = { " 0  OK", "18  " } })
 case("explain nothing", "srdlab explain FLUSHD", 2, { err = "did you mean FLUSHED?" })
 case("a number that is no status", "srdlab explain 17", 2, { err = "17" })
+case("rules", "srdlab rules", 0, { out = { "chunk.cover ", "contract", "credit.overcommit " } })
+case("one rule", "srdlab rules chunk.cover", 0,
+	{ out = { "chunk.cover (contract)\n", "Where it is broken: ", "op_begin, " } })
+case("a family and a class", "srdlab rules chunk advice", 0, { out = { "chunk.cover ", " advice " } })
+case("no such rule", "srdlab rules chunk.cuver", 2, { err = "did you mean chunk.cover?" })
 case("devices", "srdlab devices", 0, { out = { "efa: ", "mock: " } })
 
 -- Manuals and completion: nothing that --help shows may be missing.
