@@ -118,32 +118,63 @@ static void model_attach(struct srd_model *m, struct srd_model_state *state)
 	m->blocks = base + l->blocks;
 }
 
-int srd_model_open(struct srd_model *m, const struct srd_profile *profile, uint64_t seed)
+static void model_init(struct srd_model *m, struct srd_model_state *state,
+		       const struct srd_layout *layout, const struct srd_profile *profile,
+		       uint64_t seed)
 {
-	struct srd_model_state *state;
-	struct srd_layout layout;
-
 	memset(m, 0, sizeof(*m));
-	layout_make(&layout, profile);
-	state = arena_map(&layout);
-	if (!state)
-		return ENOMEM;
-
 	memset(state, 0, sizeof(*state));
-	state->layout = layout;
+	state->layout = *layout;
 	state->profile = *profile;
 	for (int i = 0; i < SRD_NUM_POOLS; i++)
-		state->pool[i].capacity = layout.capacity[i];
-	state->blocks.capacity = layout.blocks_size;
-	state->key_shift = layout.key_shift;
+		state->pool[i].capacity = layout->capacity[i];
+	state->blocks.capacity = layout->blocks_size;
+	state->key_shift = layout->key_shift;
 	srd_rng_seed(&state->jitter, seed, 1);
 	srd_rng_seed(&state->order, seed, 2);
 	srd_rng_seed(&state->loss, seed, 3);
 	srd_rng_seed(&state->partial, seed, 4);
 	model_attach(m, state);
-	srd_heap_init(m->heap, layout.heap_capacity);
+	srd_heap_init(m->heap, layout->heap_capacity);
 	srd_fabric_tune(m);
+}
+
+int srd_model_open(struct srd_model *m, const struct srd_profile *profile, uint64_t seed)
+{
+	struct srd_model_state *state;
+	struct srd_layout layout;
+
+	layout_make(&layout, profile);
+	state = arena_map(&layout);
+	if (!state) {
+		memset(m, 0, sizeof(*m));
+		return ENOMEM;
+	}
+	model_init(m, state, &layout, profile, seed);
 	return 0;
+}
+
+uint64_t srd_model_arena_size(const struct srd_profile *profile)
+{
+	struct srd_layout layout;
+
+	layout_make(&layout, profile);
+	return layout.size;
+}
+
+void srd_model_init(struct srd_model *m, void *arena, const struct srd_profile *profile,
+		    uint64_t seed)
+{
+	struct srd_layout layout;
+
+	layout_make(&layout, profile);
+	model_init(m, arena, &layout, profile, seed);
+}
+
+void srd_model_attach(struct srd_model *m, void *arena)
+{
+	memset(m, 0, sizeof(*m));
+	model_attach(m, arena);
 }
 
 /* Bytes of the arena that this model has written to, near enough. */

@@ -49,6 +49,20 @@ uint64_t srd_model_next(struct srd_model *m)
 	return UINT64_MAX;
 }
 
+bool srd_model_next_is_timer(const struct srd_model *m)
+{
+	uint32_t payload;
+	uint8_t phase;
+
+	if (srd_heap_next_time(m->heap) == UINT64_MAX)
+		return false;
+	payload = srd_heap_next_payload(m->heap);
+	if (payload & SRD_EVENT_PACKET)
+		return false;
+	phase = m->request[payload].phase;
+	return phase == SRD_PHASE_RNR_TIMER || phase == SRD_PHASE_TIMEOUT;
+}
+
 void srd_model_step(struct srd_model *m)
 {
 	uint64_t time = srd_model_next(m);

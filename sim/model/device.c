@@ -43,7 +43,7 @@ int srd_model_device_open(struct srd_model *m, uint32_t host)
 	return 0;
 }
 
-int srd_model_pd_alloc(struct srd_model *m, uint32_t host, uint32_t *out)
+int srd_model_pd_alloc(struct srd_model *m, uint32_t host, uint32_t owner, uint32_t *out)
 {
 	struct srd_model_device *device = &m->device[host];
 	uint32_t pd;
@@ -54,7 +54,7 @@ int srd_model_pd_alloc(struct srd_model *m, uint32_t host, uint32_t *out)
 	if (!pd)
 		return ENOMEM;
 	device->num_pd++;
-	m->pd[pd] = (struct srd_model_pd){.host = host};
+	m->pd[pd] = (struct srd_model_pd){.host = host, .owner = owner};
 	*out = pd;
 	return 0;
 }
@@ -89,7 +89,7 @@ static int mr_check(const struct srd_model *m, const struct srd_mr_init *init)
 	pages = ((init->addr & (PAGE_SIZE - 1)) + init->length + PAGE_SIZE - 1) / PAGE_SIZE;
 	if (!pages)
 		return EINVAL;
-	if (!m->memory.present(m->memory.context, m->pd[init->pd].host, init->addr, init->length))
+	if (!m->memory.present(m->memory.context, m->pd[init->pd].owner, init->addr, init->length))
 		return EFAULT;
 	return pages > p->max_mr_pages ? EINVAL : 0;
 }
@@ -115,6 +115,7 @@ int srd_model_mr_reg(struct srd_model *m, const struct srd_mr_init *init, uint32
 		.key = (index | generation << m->state->key_shift) & 0xffffff,
 		.pd = init->pd,
 		.host = host,
+		.owner = m->pd[init->pd].owner,
 		.access = init->access,
 		.tag = init->tag,
 		.addr = init->addr,

@@ -35,15 +35,30 @@ enum srd_memory_side {
 	SRD_MEMORY_NO_ROOM, /* out of memory for what it notes */
 };
 
-/* How the device reaches the memory of the hosts. Addresses are those of work requests. */
+/*
+ * How the device reaches memory. Addresses are those of work requests; an owner is whose
+ * they are, the number that its protection domain was allocated with.
+ */
 struct srd_model_memory {
 	void *context;
-	bool (*present)(void *context, uint32_t host, uint64_t addr, uint64_t length);
+	bool (*present)(void *context, uint32_t owner, uint64_t addr, uint64_t length);
 	/* The side that is not there, if one is; then nothing was copied. */
-	enum srd_memory_side (*copy)(void *context, uint32_t to_host, uint64_t to,
-				     uint32_t from_host, uint64_t from, uint64_t length);
-	enum srd_memory_side (*store)(void *context, uint32_t host, uint64_t addr,
+	enum srd_memory_side (*copy)(void *context, uint32_t to_owner, uint64_t to,
+				     uint32_t from_owner, uint64_t from, uint64_t length);
+	enum srd_memory_side (*store)(void *context, uint32_t owner, uint64_t addr,
 				      const void *bytes, size_t length);
+};
+
+struct srd_cqe;
+
+/* For a door whose program reads completion entries from rings of the door's own. */
+struct srd_model_sink {
+	void *context;
+	/* How many entries of RING of CQ the program has read, as far as it told; free-running. */
+	uint32_t (*consumed)(void *context, uint32_t cq, uint32_t ring);
+	/* Entry number COUNTER of the ring, free-running, is written. */
+	void (*write)(void *context, uint32_t cq, uint32_t ring, uint32_t counter,
+		      const struct srd_cqe *entry);
 };
 
 /* One process's view. */
@@ -67,6 +82,7 @@ struct srd_model {
 	size_t size;               /* of the arena */
 	struct srd_stream *stream; /* device events; NULL: none are wanted */
 	struct srd_model_memory memory;
+	struct srd_model_sink sink; /* write NULL: srd_model_cq_take reads the entries */
 };
 
 /* What a request does next when its event comes due; see request.c. */
@@ -118,9 +134,10 @@ struct srd_request {
 	uint32_t prev;
 	uint32_t parked_at; /* queue pair that it waits at */
 	uint32_t dest_host;
-	uint64_t ordinal; /* counts the requests of its queue pair from 0 */
-	uint64_t posted;  /* ns */
-	uint64_t delay;   /* ns: asked for by a fault */
+	uint32_t dest_owner; /* of what is read */
+	uint64_t ordinal;    /* counts the requests of its queue pair from 0 */
+	uint64_t posted;     /* ns */
+	uint64_t delay;      /* ns: asked for by a fault */
 	union {
 		uint64_t start; /* ns: the first bit leaves */
 		struct {
@@ -163,6 +180,16 @@ struct srd_receive {
  */
 int srd_model_open(struct srd_model *model, const struct srd_profile *profile, uint64_t seed);
 void srd_model_close(struct srd_model *model);
+
+/*
+ * The same in memory of the door's, which several processes may share: bytes that it takes;
+ * a model in ARENA, which must be zero; a view of one that is there already.
+ */
+uint64_t srd_model_arena_size(const struct srd_profile *profile);
+void srd_model_init(struct srd_model *model, void *arena, const struct srd_profile *profile,
+		    uint64_t seed);
+void srd_model_attach(struct srd_model *model, void *arena);
+
 const struct srd_profile *srd_model_profile(const struct srd_model *model);
 
 /* The clock, ns since the model was opened. */
@@ -171,6 +198,8 @@ uint64_t srd_model_now(const struct srd_model *model);
 void srd_model_set_now(struct srd_model *model, uint64_t now);
 /* Time of the next event that changes anything; UINT64_MAX: there is none. */
 uint64_t srd_model_next(struct srd_model *model);
+/* Whether that event is a timer that runs for want of anything from the other side. */
+bool srd_model_next_is_timer(const struct srd_model *model);
 /* Process that event. */
 void srd_model_step(struct srd_model *model);
 /* Completion entries written so far, in all completion queues. */
@@ -184,7 +213,7 @@ void srd_model_gid(uint32_t host, union srd_gid *gid);
  * Objects. TAG is the door's number for the object, under which the stream knows it. The
  * destroys answer EBUSY where the kernel does.
  */
-int srd_model_pd_alloc(struct srd_model *model, uint32_t host, uint32_t *pd);
+int srd_model_pd_alloc(struct srd_model *model, uint32_t host, uint32_t owner, uint32_t *pd);
 int srd_model_pd_dealloc(struct srd_model *model, uint32_t pd);
 
 struct srd_mr_init {
@@ -221,6 +250,7 @@ struct srd_qp_init {
 	struct srd_qp_cap cap;   /* depths as the library rounded them */
 	uint32_t rq_descriptors; /* power of two */
 	uint32_t flags;          /* enum srd_efa_qp_flags */
+	bool ud;                 /* unreliable datagrams, not SRD */
 };
 int srd_model_qp_create(struct srd_model *model, const struct srd_qp_init *init, uint32_t *qp,
 			uint16_t *qpn);

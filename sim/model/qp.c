@@ -107,6 +107,7 @@ int srd_model_qp_create(struct srd_model *m, const struct srd_qp_init *init, uin
 	qp = &m->qp[index];
 	*qp = (struct srd_model_qp){
 		.host = host,
+		.owner = m->pd[init->pd].owner,
 		.pd = init->pd,
 		.send_cq = init->send_cq,
 		.recv_cq = init->recv_cq,
@@ -117,6 +118,7 @@ int srd_model_qp_create(struct srd_model *m, const struct srd_qp_init *init, uin
 		.driver_state = SRD_QPS_RESET,
 		.rnr_retry = RNR_INFINITE,
 		.flags = init->flags,
+		.ud = init->ud,
 		.cap = init->cap,
 		.rq_mask = init->rq_descriptors - 1,
 	};
@@ -183,10 +185,13 @@ static bool claims_known_state(uint32_t state)
 	       state == SRD_QPS_SQE;
 }
 
-static bool transition_allowed(uint32_t from, uint32_t to, uint32_t mask)
+/* Datagrams have the core's own table, which is the same but for one attribute. */
+static bool transition_allowed(bool ud, uint32_t from, uint32_t to, uint32_t mask)
 {
 	const struct srd_transition *t = &srd_transitions[from][to];
 
+	if (ud && mask & SRD_QP_RNR_RETRY)
+		return false;
 	if (!t->valid || (mask & t->required) != t->required)
 		return false;
 	return !(mask & ~(t->required | t->optional | SRD_QP_STATE));
@@ -207,14 +212,14 @@ static int modify_check_core(const struct srd_qp_attr *attr, uint32_t mask)
 }
 
 /* Steps 6 to 11: the driver. */
-static int modify_check_driver(const struct srd_qp_attr *attr, uint32_t mask, uint32_t from,
-			       uint32_t to)
+static int modify_check_driver(const struct srd_qp_attr *attr, bool ud, uint32_t mask,
+			       uint32_t from, uint32_t to)
 {
 	if (mask & ~STANDARD_BITS || mask & ~SRD_MODIFY_SUPPORTED_MASK)
 		return EOPNOTSUPP;
 	if (mask & SRD_QP_CUR_STATE && !claims_known_state(from))
 		return EINVAL;
-	if (!transition_allowed(from, to, mask))
+	if (!transition_allowed(ud, from, to, mask))
 		return EINVAL;
 	if (mask & SRD_QP_PKEY_INDEX && attr->pkey_index != 0)
 		return EOPNOTSUPP;
@@ -266,7 +271,7 @@ int srd_model_qp_modify(struct srd_model *m, uint32_t index, const struct srd_qp
 		return err;
 	from = mask & SRD_QP_CUR_STATE ? attr->cur_qp_state : qp->driver_state;
 	to = mask & SRD_QP_STATE ? attr->qp_state : from;
-	err = modify_check_driver(attr, mask, from, to);
+	err = modify_check_driver(attr, qp->ud, mask, from, to);
 	if (err)
 		return err;
 	if (qp->gone)

@@ -118,7 +118,8 @@ static uint8_t request_check(const struct srd_model *m, const struct srd_request
 	const struct srd_profile *p = srd_profile_of(m);
 	bool rdma = srd_request_is_rdma(r);
 
-	if (rdma && !(r->opcode == SRD_WR_RDMA_READ ? p->cap_rdma_read : p->cap_rdma_write))
+	if (rdma && (m->qp[r->qp].ud ||
+		     !(r->opcode == SRD_WR_RDMA_READ ? p->cap_rdma_read : p->cap_rdma_write)))
 		return SRD_EFA_LOCAL_ERROR_UNSUPPORTED_OP;
 	if (!ah)
 		return SRD_EFA_LOCAL_ERROR_INVALID_AH;

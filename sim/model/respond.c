@@ -7,6 +7,8 @@
 
 /* Packets of a failed write that are looked at for partial placement. */
 #define MAX_PARTIAL 64
+/* A receiver of datagrams finds the payload behind room for a global routing header. */
+#define DATAGRAM_HEADER 40
 
 static bool ready_to_receive(const struct srd_model_qp *qp)
 {
@@ -14,8 +16,11 @@ static bool ready_to_receive(const struct srd_model_qp *qp)
 	       qp->state == SRD_QPS_SQE;
 }
 
+/* A datagram is done when it is sent; what becomes of it is nobody's concern. */
 static void answer(struct srd_model *m, struct srd_request *r, uint8_t status)
 {
+	if (unlikely(m->qp[r->qp].ud) && !srd_efa_status_is_local(status))
+		status = 0;
 	r->status = status;
 	srd_fabric_answer(m, r);
 }
@@ -34,7 +39,7 @@ static void place_event(struct srd_model *m, const struct srd_model_mr *mr, uint
 
 /* A range of memory of one host through a list of scatter entries. */
 struct cursor {
-	uint32_t host;
+	uint32_t owner;
 	const struct srd_sge *sge;
 	uint32_t count;
 	uint64_t done; /* bytes of the first entry */
@@ -79,8 +84,8 @@ static enum srd_memory_side copy_lists(struct srd_model *m, struct cursor *to, s
 			cursor_left(to) < cursor_left(from) ? cursor_left(to) : cursor_left(from);
 
 		part = part < length ? part : length;
-		side = m->memory.copy(m->memory.context, to->host, to->sge->addr + to->done,
-				      from->host, from->sge->addr + from->done, part);
+		side = m->memory.copy(m->memory.context, to->owner, to->sge->addr + to->done,
+				      from->owner, from->sge->addr + from->done, part);
 		cursor_advance(to, part);
 		cursor_advance(from, part);
 		length -= part;
@@ -97,8 +102,8 @@ static enum srd_memory_side store_list(struct srd_model *m, struct cursor *to, c
 	while (side == SRD_MEMORY_OK && length) {
 		uint64_t part = cursor_left(to) < length ? cursor_left(to) : length;
 
-		side = m->memory.store(m->memory.context, to->host, to->sge->addr + to->done, bytes,
-				       part);
+		side = m->memory.store(m->memory.context, to->owner, to->sge->addr + to->done,
+				       bytes, part);
 		cursor_advance(to, part);
 		bytes += part;
 		length -= part;
@@ -122,19 +127,20 @@ static uint8_t side_status(enum srd_memory_side side, uint8_t source, uint8_t ta
 	return SRD_EFA_LOCAL_ERROR_QP_INTERNAL_ERROR;
 }
 
-/* What has arrived of a write goes to its place. */
-static uint8_t place_write(struct srd_model *m, struct srd_request *r)
+/* What has arrived of a write goes to its place, through MR. */
+static uint8_t place_write(struct srd_model *m, struct srd_request *r,
+			   const struct srd_model_mr *mr)
 {
 	struct srd_sge target = {.addr = r->remote_addr + r->part_offset, .length = r->part_length};
-	struct cursor to = {.host = r->dest_host, .sge = &target, .count = 1};
-	struct cursor from = {.host = m->qp[r->qp].host, .sge = r->sge, .count = r->num_sge};
+	struct cursor to = {.owner = mr->owner, .sge = &target, .count = 1};
+	struct cursor from = {.owner = m->qp[r->qp].owner, .sge = r->sge, .count = r->num_sge};
 	enum srd_memory_side side;
 
 	if (r->is_inline) {
 		side = store_list(m, &to, srd_model_request_inline(m, r) + r->part_offset,
 				  r->part_length);
 	} else if (likely(r->num_sge == 1)) {
-		side = m->memory.copy(m->memory.context, to.host, target.addr, from.host,
+		side = m->memory.copy(m->memory.context, to.owner, target.addr, from.owner,
 				      r->sge[0].addr + r->part_offset, r->part_length);
 	} else {
 		cursor_skip(&from, r->part_offset);
@@ -148,8 +154,8 @@ static uint8_t place_write(struct srd_model *m, struct srd_request *r)
 static uint8_t place_read(struct srd_model *m, struct srd_request *r)
 {
 	struct srd_sge source = {.addr = r->remote_addr + r->part_offset, .length = r->part_length};
-	struct cursor from = {.host = r->dest_host, .sge = &source, .count = 1};
-	struct cursor to = {.host = m->qp[r->qp].host, .sge = r->sge, .count = r->num_sge};
+	struct cursor from = {.owner = r->dest_owner, .sge = &source, .count = 1};
+	struct cursor to = {.owner = m->qp[r->qp].owner, .sge = r->sge, .count = r->num_sge};
 	uint8_t status;
 
 	cursor_skip(&to, r->part_offset);
@@ -178,7 +184,7 @@ static void place_partially(struct srd_model *m, const struct srd_request *r,
 
 		if (!srd_mr_covers(mr, addr, length) || srd_rng_next(&m->state->partial) & 1)
 			continue;
-		m->memory.copy(m->memory.context, r->dest_host, addr, m->qp[r->qp].host,
+		m->memory.copy(m->memory.context, mr->owner, addr, m->qp[r->qp].owner,
 			       r->sge[0].addr + offset, length);
 		if (m->stream)
 			place_event(m, mr, addr, length);
@@ -194,7 +200,7 @@ static bool keys_matter(const struct srd_model *m, const struct srd_request *r)
 
 static uint8_t write_part(struct srd_model *m, struct srd_request *r, const struct srd_model_mr *mr)
 {
-	uint8_t status = place_write(m, r);
+	uint8_t status = place_write(m, r, mr);
 
 	if (status)
 		return status;
@@ -224,6 +230,7 @@ static void do_read(struct srd_model *m, struct srd_request *r, const struct srd
 		answer(m, r, SRD_EFA_REMOTE_ERROR_BAD_ADDRESS);
 		return;
 	}
+	r->dest_owner = dest->owner;
 	m->device[r->dest_host].counters.rdma_read_resp_bytes += r->length;
 	if (r->length && r->transfer)
 		srd_packet_send_answer(m, r);
@@ -259,7 +266,7 @@ static void receive_complete(struct srd_model *m, const struct srd_request *r,
 {
 	struct srd_cqe entry = {
 		.id = id,
-		.length = status ? 0 : r->length,
+		.length = status ? 0 : r->length + (dest->ud ? DATAGRAM_HEADER : 0),
 		.imm_data = r->imm_data,
 		.qpn = dest->qpn,
 		.src_qpn = m->qp[r->qp].qpn,
@@ -281,8 +288,8 @@ static uint8_t fill_receive(struct srd_model *m, struct srd_request *r,
 			    const struct srd_model_qp *dest, const struct srd_sge *sge,
 			    uint32_t count, uint8_t *local)
 {
-	struct cursor to = {.host = dest->host, .sge = sge, .count = count};
-	struct cursor from = {.host = m->qp[r->qp].host, .sge = r->sge, .count = r->num_sge};
+	struct cursor to = {.owner = dest->owner, .sge = sge, .count = count};
+	struct cursor from = {.owner = m->qp[r->qp].owner, .sge = r->sge, .count = r->num_sge};
 	uint64_t room = 0;
 	uint8_t status;
 
@@ -296,7 +303,9 @@ static uint8_t fill_receive(struct srd_model *m, struct srd_request *r,
 			return SRD_EFA_REMOTE_ERROR_BAD_STATUS;
 		}
 	}
-	if (room < r->length) {
+	if (dest->ud)
+		cursor_skip(&to, DATAGRAM_HEADER);
+	if (room < r->length + (dest->ud ? DATAGRAM_HEADER : 0)) {
 		*local = SRD_EFA_LOCAL_ERROR_BAD_LENGTH;
 		return SRD_EFA_REMOTE_ERROR_BAD_LENGTH;
 	}
@@ -319,7 +328,9 @@ static void not_ready(struct srd_model *m, struct srd_request *r, struct srd_mod
 	uint8_t retries = p->cap_rnr_retry ? m->qp[r->qp].rnr_retry : 0;
 
 	m->device[dest->host].counters.rx_drops++;
-	if (retries == 7)
+	if (dest->ud)
+		answer(m, r, 0);
+	else if (retries == 7)
 		srd_request_park(m, r, srd_qp_index(m, dest));
 	else if (r->tries++ < retries)
 		srd_request_schedule(m, r, SRD_PHASE_RNR_TIMER, m->state->now + p->rnr_timer);
@@ -395,6 +406,10 @@ static void wrong_qkey(struct srd_model *m, struct srd_request *r)
 {
 	m->device[r->dest_host].counters.qkey_violations++;
 	m->device[r->dest_host].counters.rx_drops++;
+	if (m->qp[r->qp].ud) {
+		answer(m, r, 0);
+		return;
+	}
 	switch (srd_profile_of(m)->qkey_mismatch) {
 	case SRD_PROFILE_QKEY_MISMATCH_DROP_THEN_TIMEOUT:
 		srd_request_give_up(m, r);
@@ -425,7 +440,7 @@ static enum welcome look(const struct srd_model *m, const struct srd_request *r,
 	if (unlikely(host == from && !p->loopback))
 		return NO_LOOPBACK;
 	*dest = srd_qp_find(m, host, r->dest_qpn);
-	if (unlikely(!*dest || !ready_to_receive(*dest)))
+	if (unlikely(!*dest || !ready_to_receive(*dest) || (*dest)->ud != m->qp[r->qp].ud))
 		return NO_QP;
 	if (unlikely(r->qkey != (*dest)->qkey))
 		return WRONG_QKEY;
@@ -451,7 +466,10 @@ void srd_respond(struct srd_model *m, struct srd_request *r)
 		answer(m, r, r->status);
 		break;
 	case NOBODY:
-		srd_request_give_up(m, r);
+		if (m->qp[r->qp].ud)
+			answer(m, r, 0);
+		else
+			srd_request_give_up(m, r);
 		break;
 	case NO_LOOPBACK:
 		r->phase = SRD_PHASE_LOST;

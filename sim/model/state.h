@@ -109,6 +109,7 @@ struct srd_qpn_slot {
 struct srd_model_pd {
 	uint32_t next;
 	uint32_t host;
+	uint32_t owner; /* whose memory its regions are */
 	uint32_t users; /* queue pairs, address handles, regions */
 	uint32_t first_ah;
 };
@@ -119,6 +120,7 @@ struct srd_model_mr {
 	uint32_t key;        /* 0: free or gone */
 	uint32_t pd;
 	uint32_t host;
+	uint32_t owner;
 	uint32_t access;
 	uint32_t tag;
 	uint64_t addr;
@@ -157,6 +159,7 @@ struct srd_model_cq {
 struct srd_model_qp {
 	uint32_t next;
 	uint32_t host;
+	uint32_t owner;
 	uint32_t pd;
 	uint32_t send_cq;
 	uint32_t recv_cq;
@@ -170,6 +173,7 @@ struct srd_model_qp {
 	uint8_t driver_state; /* what the driver believes */
 	uint8_t rnr_retry;
 	uint8_t sqd_notify;
+	bool ud;
 	bool gone; /* its host was restarted: only the door's handle is left */
 	uint32_t qkey;
 	uint32_t sq_psn;
