@@ -42,7 +42,7 @@ static int table_open(struct srd_bench_rig *rig, const struct srd_profile *profi
 }
 
 static int device_open(struct srd_bench_rig *rig, uint32_t host, uint64_t memory,
-		       struct srd_error *error)
+		       enum srd_buffer_kind kind, struct srd_error *error)
 {
 	const uint32_t access = SRD_ACCESS_LOCAL_WRITE | SRD_ACCESS_REMOTE_WRITE;
 	struct srd_bench_side *side = &rig->side[host];
@@ -54,7 +54,7 @@ static int device_open(struct srd_bench_rig *rig, uint32_t host, uint64_t memory
 	side->pd = v->alloc_pd(v, side->context);
 	if (!side->pd)
 		return verbs_error("alloc_pd", error);
-	side->buffer = v->alloc_buffer(v, side->context, memory, SRD_BUFFER_REAL);
+	side->buffer = v->alloc_buffer(v, side->context, memory, kind);
 	if (!side->buffer)
 		return verbs_error("alloc_buffer", error);
 	side->mr = v->reg_mr(v, side->pd, side->buffer->addr, memory, access);
@@ -99,7 +99,7 @@ static int scheduler_open(struct srd_bench_rig *rig, struct srd_error *error)
 }
 
 int srd_bench_rig_open(struct srd_bench_rig *rig, const struct srd_profile *profile, bool rules,
-		       uint64_t memory, struct srd_error *error)
+		       uint64_t memory, enum srd_buffer_kind kind, struct srd_error *error)
 {
 	int rc;
 
@@ -108,7 +108,7 @@ int srd_bench_rig_open(struct srd_bench_rig *rig, const struct srd_profile *prof
 	rig->scheduler_ops = rules ? &srd_observed_scheduler_ops : &srd_credit_scheduler_ops;
 	rc = table_open(rig, profile, rules, error);
 	for (uint32_t host = 0; !rc && host < 2; host++) {
-		rc = device_open(rig, host, memory, error);
+		rc = device_open(rig, host, memory, kind, error);
 		if (!rc)
 			rc = queue_pair_open(rig, &rig->side[host], error);
 	}

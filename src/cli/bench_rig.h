@@ -34,9 +34,9 @@ struct srd_bench_rig {
 	struct srd_scheduler *scheduler; /* of side 0 */
 };
 
-/* Each side has MEMORY bytes. Close it in any case. */
+/* Each side has MEMORY bytes of KIND. Close it in any case. */
 int srd_bench_rig_open(struct srd_bench_rig *rig, const struct srd_profile *profile, bool rules,
-		       uint64_t memory, struct srd_error *error);
+		       uint64_t memory, enum srd_buffer_kind kind, struct srd_error *error);
 void srd_bench_rig_close(struct srd_bench_rig *rig);
 
 /* COUNT puts of SIZE bytes from side 0 to side 1, WINDOW of them submitted at a time. */
