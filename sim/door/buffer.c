@@ -5,6 +5,11 @@
 
 #include "door.h"
 
+static struct door_buffer *door_buffer(struct srd_buffer *buffer)
+{
+	return (struct door_buffer *)buffer;
+}
+
 static struct srd_buffer *alloc_buffer(struct srd_verbs *verbs, struct srd_context *context,
 				       uint64_t length, enum srd_buffer_kind kind)
 {
@@ -17,6 +22,7 @@ static struct srd_buffer *alloc_buffer(struct srd_verbs *verbs, struct srd_conte
 	err = srd_memory_alloc(door->memory, context->host, length, kind, &buffer->buffer.addr);
 	if (err)
 		goto free_buffer;
+	buffer->host = context->host;
 	buffer->buffer.context = context;
 	buffer->buffer.handle = door_handle(door, DOOR_BUFFER);
 	buffer->buffer.kind = kind;
@@ -33,8 +39,8 @@ fail:
 
 static int free_buffer(struct srd_verbs *verbs, struct srd_buffer *public)
 {
-	struct door_buffer *buffer = (struct door_buffer *)public;
-	int err = srd_memory_free(door_of(verbs)->memory, public->context->host, public->addr);
+	struct door_buffer *buffer = door_buffer(public);
+	int err = srd_memory_free(door_of(verbs)->memory, door_buffer(public)->host, public->addr);
 
 	if (err)
 		return err;
@@ -54,8 +60,8 @@ static int fill_buffer(struct srd_verbs *verbs, struct srd_buffer *buffer, uint6
 {
 	if (!inside(buffer, offset, length))
 		return ERANGE;
-	return srd_memory_fill(door_of(verbs)->memory, buffer->context->host, buffer->addr + offset,
-			       length, seed, offset);
+	return srd_memory_fill(door_of(verbs)->memory, door_buffer(buffer)->host,
+			       buffer->addr + offset, length, seed, offset);
 }
 
 static int write_buffer(struct srd_verbs *verbs, struct srd_buffer *buffer, uint64_t offset,
@@ -63,7 +69,7 @@ static int write_buffer(struct srd_verbs *verbs, struct srd_buffer *buffer, uint
 {
 	if (!inside(buffer, offset, length))
 		return ERANGE;
-	return srd_memory_write(door_of(verbs)->memory, buffer->context->host,
+	return srd_memory_write(door_of(verbs)->memory, door_buffer(buffer)->host,
 				buffer->addr + offset, from, length);
 }
 
@@ -72,8 +78,8 @@ static int read_buffer(struct srd_verbs *verbs, struct srd_buffer *buffer, uint6
 {
 	if (!inside(buffer, offset, length))
 		return ERANGE;
-	return srd_memory_read(door_of(verbs)->memory, buffer->context->host, buffer->addr + offset,
-			       to, length);
+	return srd_memory_read(door_of(verbs)->memory, door_buffer(buffer)->host,
+			       buffer->addr + offset, to, length);
 }
 
 static int compare_buffer(struct srd_verbs *verbs, struct srd_buffer *a, uint64_t a_offset,
@@ -82,8 +88,9 @@ static int compare_buffer(struct srd_verbs *verbs, struct srd_buffer *a, uint64_
 {
 	if (!inside(a, a_offset, length) || !inside(b, b_offset, length))
 		return ERANGE;
-	return srd_memory_compare(door_of(verbs)->memory, a->context->host, a->addr + a_offset,
-				  b->context->host, b->addr + b_offset, length, first_difference);
+	return srd_memory_compare(door_of(verbs)->memory, door_buffer(a)->host, a->addr + a_offset,
+				  door_buffer(b)->host, b->addr + b_offset, length,
+				  first_difference);
 }
 
 void door_buffer_ops(struct srd_verbs *verbs)

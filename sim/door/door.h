@@ -61,6 +61,7 @@ struct door_cq {
 struct door_buffer {
 	struct srd_buffer buffer;
 	LIST_ENTRY(door_buffer) link;
+	uint32_t host; /* the context may be closed before the buffer is given back */
 };
 
 /* struct efa_wq: the wr ids of requests that are out, in slots taken from a stack. */

@@ -9,13 +9,16 @@ static uint64_t now(struct srd_verbs *verbs)
 	return srd_model_now(&door_of(verbs)->model);
 }
 
-/* What was written by a call since the last wait, a flush say, has arrived too. */
+/* What was written by a call since the last wait, a flush say, has arrived too, unless all
+ * was polled meanwhile. */
 static int wait_for_arrival(struct srd_verbs *verbs, uint64_t deadline)
 {
 	struct srd_door *door = door_of(verbs);
 	struct srd_model *model = &door->model;
 	uint64_t next, arrivals;
 
+	if (!srd_model_has_pending(model))
+		door->seen = srd_model_arrivals(model);
 	while ((arrivals = srd_model_arrivals(model)) == door->seen) {
 		next = srd_model_next(model);
 		if (next == UINT64_MAX && deadline == UINT64_MAX)

@@ -15,6 +15,11 @@ uint64_t srd_model_arrivals(const struct srd_model *m)
 	return m->state->arrivals;
 }
 
+bool srd_model_has_pending(const struct srd_model *m)
+{
+	return m->state->arrivals != m->state->departures;
+}
+
 void srd_model_set_now(struct srd_model *m, uint64_t now)
 {
 	m->state->now = now;

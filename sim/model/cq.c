@@ -35,12 +35,22 @@ int srd_model_cq_create(struct srd_model *m, uint32_t host, uint32_t entries, ui
 	return 0;
 }
 
+static uint32_t cq_pending(const struct srd_model_cq *cq)
+{
+	uint32_t pending = 0;
+
+	for (uint32_t i = 0; i < cq->num_rings; i++)
+		pending += cq->sub[i].head - cq->sub[i].tail;
+	return pending;
+}
+
 int srd_model_cq_destroy(struct srd_model *m, uint32_t index)
 {
 	struct srd_model_cq *cq = &m->cq[index];
 
 	if (cq->users)
 		return EBUSY;
+	m->state->departures += cq_pending(cq);
 	srd_block_put(m, cq->ring, (uint64_t)cq->entries * cq->num_rings * sizeof(struct srd_cqe));
 	m->device[cq->host].num_cq--;
 	srd_pool_put(m, SRD_POOL_CQ, index);
@@ -64,19 +74,12 @@ const struct srd_cqe *srd_model_cq_take(struct srd_model *m, uint32_t index)
 
 		if (++cq->next_poll == cq->num_rings)
 			cq->next_poll = 0;
-		if (cq->sub[ring].head != cq->sub[ring].tail)
-			return cq_entry(m, cq, ring, cq->sub[ring].tail++);
+		if (cq->sub[ring].head == cq->sub[ring].tail)
+			continue;
+		m->state->departures++;
+		return cq_entry(m, cq, ring, cq->sub[ring].tail++);
 	}
 	return NULL;
-}
-
-static uint32_t cq_pending(const struct srd_model_cq *cq)
-{
-	uint32_t pending = 0;
-
-	for (uint32_t i = 0; i < cq->num_rings; i++)
-		pending += cq->sub[i].head - cq->sub[i].tail;
-	return pending;
 }
 
 static void cq_event(struct srd_model *m, uint32_t index, const struct srd_cqe *entry,
@@ -106,8 +109,10 @@ void srd_cq_write(struct srd_model *m, uint32_t index, uint32_t ring, const stru
 	if (unlikely(sub->head - sub->tail == cq->entries)) {
 		lost = true;
 		m->device[cq->host].counters.cq_overruns++;
-		if (srd_profile_of(m)->cq_overrun == SRD_PROFILE_CQ_OVERRUN_OVERWRITE_OLDEST)
+		if (srd_profile_of(m)->cq_overrun == SRD_PROFILE_CQ_OVERRUN_OVERWRITE_OLDEST) {
 			sub->tail++;
+			m->state->departures++;
+		}
 	}
 	if (sub->head - sub->tail != cq->entries) {
 		*cq_entry(m, cq, ring, sub->head) = *entry;

@@ -204,6 +204,8 @@ bool srd_model_next_is_timer(const struct srd_model *model);
 void srd_model_step(struct srd_model *model);
 /* Completion entries written so far, in all completion queues. */
 uint64_t srd_model_arrivals(const struct srd_model *model);
+/* Whether any of them is still in its queue. */
+bool srd_model_has_pending(const struct srd_model *model);
 
 /* The device of HOST, switched on if it was not; EINVAL: too many hosts. */
 int srd_model_device_open(struct srd_model *model, uint32_t host);

@@ -61,7 +61,8 @@ struct srd_model_state {
 	struct srd_layout layout;
 	struct srd_profile profile;
 	uint64_t now;
-	uint64_t arrivals;
+	uint64_t arrivals;    /* completion entries written, ever */
+	uint64_t departures;  /* and taken, overwritten or gone with their queue */
 	uint64_t events;      /* processed */
 	uint64_t ns_per_byte; /* 32.32 fixed point */
 	uint32_t num_hosts;   /* devices below it are initialised */
