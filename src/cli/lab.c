@@ -22,6 +22,11 @@ const struct srd_backend *srd_cli_backend(const char *name, struct srd_error *er
 	return NULL;
 }
 
+const char *srd_cli_profile_name(const struct srd_run_config *config)
+{
+	return config->backend->can & SRD_VERBS_CAN_FABRIC ? config->profile->name : NULL;
+}
+
 static int open_profile(const struct srd_cli_lab *lab, struct srd_profile *profile,
 			struct srd_error *error)
 {

@@ -16,6 +16,9 @@ int srd_cli_lab(const struct srd_cli_lab *lab, const struct srd_cli_judge *judge
 		struct srd_profile *profile, struct srd_run_config *config,
 		struct srd_error *error);
 
+/* The name of the profile; NULL where a real device makes it meaningless. */
+const char *srd_cli_profile_name(const struct srd_run_config *config);
+
 /* The backend NAME; NULL with *error that names what there is. */
 const struct srd_backend *srd_cli_backend(const char *name, struct srd_error *error);
 

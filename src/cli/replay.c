@@ -124,7 +124,7 @@ static int report(const struct replay *replay)
 	const struct srd_scenario_result *result = &replay->outcome.result;
 	struct srd_report_head head = {
 		.backend = replay->config.backend->name,
-		.profile = replay->file.profile.name,
+		.profile = srd_cli_profile_name(&replay->config),
 		.first_seed = replay->file.seed,
 		.last_seed = replay->file.seed,
 		.num_cases = 1,

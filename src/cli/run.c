@@ -264,7 +264,7 @@ static int run_and_report(struct run *run, struct srd_error *error)
 {
 	struct srd_report_head head = {
 		.backend = run->config.backend->name,
-		.profile = run->profile.name,
+		.profile = srd_cli_profile_name(&run->config),
 		.first_seed = run->plan.first_seed,
 		.last_seed = run->plan.last_seed,
 		.num_cases = run->plan.count,

@@ -158,6 +158,7 @@ void srd_script_profile(lua_State *L, int index, const struct srd_profile *other
 {
 	const struct srd_profile *base = otherwise;
 	const char *name = NULL;
+	int top = lua_gettop(L);
 
 	index = lua_absindex(L, index);
 	if (lua_type(L, index) == LUA_TSTRING)
@@ -181,6 +182,7 @@ void srd_script_profile(lua_State *L, int index, const struct srd_profile *other
 	*out = *base;
 	if (lua_type(L, index) != LUA_TSTRING)
 		srd_marshal_from(L, index, &srd_struct_profile, out);
+	lua_settop(L, top);
 }
 
 static int scenario(lua_State *L)

@@ -39,9 +39,9 @@ static int begin(struct srd_report *report, const struct srd_report_head *head)
 
 	fputc('{', json->out);
 	rc = put_members(json->out,
-			 json_pack("{s:s, s:i, s:s, s:s, s:s, s:I, s:I}", "format", "srdlab-report",
-				   "schema", SCHEMA, "version", SRDLAB_VERSION, "backend",
-				   head->backend, "profile", head->profile, "first_seed",
+			 json_pack("{s:s, s:i, s:s, s:s, s:s?, s:I, s:I}", "format",
+				   "srdlab-report", "schema", SCHEMA, "version", SRDLAB_VERSION,
+				   "backend", head->backend, "profile", head->profile, "first_seed",
 				   (json_int_t)head->first_seed, "last_seed",
 				   (json_int_t)head->last_seed));
 	fputs(",\n\"scenarios\":[", json->out);

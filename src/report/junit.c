@@ -154,7 +154,8 @@ static void put_suite_head(xmlTextWriterPtr w, const struct junit *junit)
 	xmlTextWriterStartElement(w, X("properties"));
 	put_property(w, "version", SRDLAB_VERSION);
 	put_property(w, "backend", junit->backend);
-	put_property(w, "profile", junit->profile);
+	if (*junit->profile)
+		put_property(w, "profile", junit->profile);
 	put_property(w, "file", junit->file);
 	xmlTextWriterEndElement(w);
 }
@@ -190,7 +191,7 @@ static int begin(struct srd_report *report, const struct srd_report_head *head)
 
 	junit->seeds = head->first_seed != head->last_seed;
 	snprintf(junit->backend, sizeof(junit->backend), "%s", head->backend);
-	snprintf(junit->profile, sizeof(junit->profile), "%s", head->profile);
+	snprintf(junit->profile, sizeof(junit->profile), "%s", head->profile ? head->profile : "");
 	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"srdlab\">\n",
 	      junit->out);
 	return 0;

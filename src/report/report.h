@@ -12,7 +12,7 @@
 
 struct srd_report_head {
 	const char *backend;
-	const char *profile;
+	const char *profile; /* NULL: the backend has none */
 	uint64_t first_seed;
 	uint64_t last_seed;
 	uint64_t num_cases;

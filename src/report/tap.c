@@ -28,8 +28,8 @@ static int begin(struct srd_report *report, const struct srd_report_head *head)
 	tap->seeds = head->first_seed != head->last_seed;
 	fprintf(tap->out, "TAP version 13\n1..%" PRIu64 "%s\n", head->num_cases,
 		head->num_cases ? "" : " # SKIP no scenario was selected");
-	fprintf(tap->out, "# srdlab %s: %s, profile %s\n", SRDLAB_VERSION, head->backend,
-		head->profile);
+	fprintf(tap->out, "# srdlab %s: %s%s%s\n", SRDLAB_VERSION, head->backend,
+		head->profile ? ", profile " : "", head->profile ? head->profile : "");
 	return 0;
 }
 

@@ -71,8 +71,10 @@ static int begin(struct srd_report *report, const struct srd_report_head *head)
 
 	t->seeds = head->first_seed != head->last_seed;
 	t->file_width = head->file_width;
-	fprintf(t->out, "%ssrdlab %s: %s, profile %s, seed", paint(t, DIM), SRDLAB_VERSION,
-		head->backend, head->profile);
+	fprintf(t->out, "%ssrdlab %s: %s", paint(t, DIM), SRDLAB_VERSION, head->backend);
+	if (head->profile)
+		fprintf(t->out, ", profile %s", head->profile);
+	fputs(", seed", t->out);
 	if (t->seeds)
 		fprintf(t->out, "s %" PRIu64 "..%" PRIu64, head->first_seed, head->last_seed);
 	else

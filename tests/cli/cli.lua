@@ -208,6 +208,7 @@ local one = sh("srdlab run -v --seeds 1..20 " .. S .. "seeds.lua " .. S .. "pass
 local four = sh("srdlab run -v --seeds 1..20 --jobs 4 " .. S .. "seeds.lua " .. S .. "pass.lua " .. S .. "fail.lua")
 check("the same report whatever the number of processes",
 	one.out == four.out and #one.out > 1000, one.out .. four.out)
+check("nothing else fails", last_line(one.out) == "114 passed, 26 failed, 0 skipped", one.out)
 check("the failing seeds are named", has(one.out, "three of them [seeds 3, 6, 9, 12, 15, 18]"), one.out)
 check("seeds have traces of their own", select(2, one.out:gsub("trace %x+", {})) > 40, one.out)
 case("a crash costs one scenario", "srdlab run --jobs 2 --unsafe-lua " .. S .. "crash.lua", 1, {
