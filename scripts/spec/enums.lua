@@ -135,6 +135,11 @@ return {
 		values = { { "REAL", 0 }, { "ORIGIN", 1 } },
 	},
 	{
+		name = "verdict", kind = "enum", prefix = "SRD_",
+		source = "srdlab: what became of a scenario",
+		values = { { "PASSED", 0 }, { "FAILED", 1 }, { "SKIPPED", 2 } },
+	},
+	{
 		name = "session_misuse", kind = "enum", prefix = "SRD_MISUSE_",
 		source = "srdlab: calls of a posting session that rdma-core leaves undefined",
 		values = {

@@ -13,7 +13,7 @@ return {
 	-- engine
 	ev("scenario_begin", "engine", "none", "A scenario starts.", { { "index", "u32" }, { "seed", "u64" } }),
 	ev("scenario_end", "engine", "none", "It ended; everything it made is released.",
-		{ { "index", "u32" }, { "verdict", "u32" } }),
+		{ { "index", "u32" }, { "verdict", "verdict" } }),
 	ev("op_begin", "engine", "qp", "A put or get was submitted; path 0: straight to the queue pair, 1: scheduler.",
 		{ { "kind", "op_kind" }, { "path", "u32" }, { "local_addr", "u64", "hex" }, { "local_size", "u64" },
 			{ "remote_addr", "u64", "hex" }, { "remote_size", "u64" }, { "lkey", "u32", "hex" }, { "rkey", "u32", "hex" } }),

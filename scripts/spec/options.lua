@@ -175,6 +175,29 @@ local commands = {
 		options = {},
 		exits = { "passed", "usage", "internal" },
 		examples = { { "srdlab rules" }, { "srdlab rules chunk.cover" } } },
+	{ "show", usage = "[OPTION]... FILE", summary = "show a trace as text",
+		arguments = { min = 1, max = 1, what = "a trace", complete = "file" },
+		description = {
+			"Prints a line for each event of a trace that run --trace wrote, with its time, host, object "
+				.. "and fields; then what they add up to: ops, requests, bytes, completions by status, and "
+				.. "for each queue pair what it had in flight at most.",
+			"A trace that was cut short is shown as far as it goes.",
+		},
+		options = {
+			{ "qp", letter = "q", kind = "list", arg = "N", group = "What is shown",
+				help = "Only events of queue pair N, counted from 1 in the order in which they were made. "
+					.. "May be repeated." },
+			{ "event", letter = "e", kind = "list", arg = "TYPE", group = "What is shown",
+				help = "Only events of this type, such as wr_post. May be repeated." },
+			{ "summary", kind = "flag", group = "What is shown", conflicts = "no-summary",
+				help = "The sums only." },
+			{ "no-summary", kind = "flag", group = "What is shown", help = "The events only." },
+		},
+		exits = { "passed", "usage", "internal" },
+		examples = {
+			{ "srdlab show --qp 1 --event wr_post --event wc run.trace", "What one queue pair posted and reaped." },
+			{ "srdlab show --summary run.trace" },
+		} },
 	{ "devices", usage = "", summary = "name the devices of each backend",
 		arguments = { min = 0, max = 0 },
 		description = { "Prints the devices that each backend could use, one a line." },

@@ -13,6 +13,7 @@
 #include "cli/cli.h"
 #include "cli/lab.h"
 #include "cli/repeat.h"
+#include "cli/streams.h"
 #include "report/report.h"
 #include "verbs/alloc.h"
 #include "verbs/file.h"
@@ -22,6 +23,7 @@ struct replay {
 	struct srd_cli_replay_file file;
 	struct srd_script *script;
 	struct srd_run_config config;
+	struct srd_cli_streams streams;
 	struct srd_cli_outcome outcome;
 	int suppressions; /* a file in memory; -1: none */
 	char suppressions_path[32];
@@ -86,6 +88,19 @@ static int load(struct replay *replay, struct srd_error *error)
 		return srd_error_set(error, -EPROTO, "its script holds no scenario \"%s\"",
 				     file->name);
 	return 0;
+}
+
+static int open_streams(struct replay *replay, struct srd_error *error)
+{
+	const struct srd_trace_run what = {
+		.script = replay->file.script_path,
+		.backend = replay->file.backend,
+		.profile = replay->file.profile.name,
+		.seed = replay->file.seed,
+	};
+
+	return srd_cli_streams_open(&replay->options->trace, &what, &replay->streams,
+				    &replay->config, error);
 }
 
 static void note_changes(const struct srd_cli_replay_file *file)
@@ -203,12 +218,18 @@ int srd_cli_replay(const struct srd_cli_replay_options *options)
 		rc = configure(&replay, &error);
 	if (!rc)
 		rc = load(&replay, &error);
+	if (!rc)
+		rc = open_streams(&replay, &error);
 	if (rc) {
 		srd_cli_error("%s", error.message);
 		rc = rc == -ENOMEM ? SRD_EXIT_INTERNAL : SRD_EXIT_USAGE;
 	} else {
 		note_changes(&replay.file);
 		rc = run(&replay);
+	}
+	if (srd_cli_streams_close(&replay.streams, &error)) {
+		srd_cli_error("%s", error.message);
+		rc = SRD_EXIT_INTERNAL;
 	}
 	if (replay.suppressions >= 0)
 		close(replay.suppressions);

@@ -13,6 +13,7 @@
 #include "cli/pool.h"
 #include "cli/progress.h"
 #include "cli/repeat.h"
+#include "cli/streams.h"
 #include "report/text.h"
 #include "verbs/alloc.h"
 
@@ -23,6 +24,7 @@ struct run {
 	struct srd_profile profile;
 	struct srd_run_config config;
 	struct srd_cli_outputs outputs;
+	struct srd_cli_streams streams;
 	struct srd_report_tail tail;
 	int jobs;                             /* processes */
 	uint64_t done;                        /* items */
@@ -200,6 +202,8 @@ static int jobs(const struct srd_cli_run_options *options)
 {
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
+	if (srd_cli_streams_wanted(&options->trace))
+		return 1;
 	if (options->jobs)
 		return (int)options->jobs;
 	return processors > 0 ? (int)processors : 1;
@@ -308,6 +312,8 @@ static int run_all(struct run *run)
 		end = run_and_report(run, &error);
 	if (srd_cli_outputs_close(&run->outputs, &error))
 		end = error.code;
+	if (srd_cli_streams_close(&run->streams, &error))
+		end = error.code;
 	if (end < 0)
 		srd_cli_error("%s", error.message);
 	else if (!run->plan.count)
@@ -315,6 +321,42 @@ static int run_all(struct run *run)
 	else if (run->options->fail_on_skip && run->tail.skipped)
 		srd_cli_error("scenarios were skipped, and --fail-on-skip is given");
 	return status(run, end);
+}
+
+/* Words of a command line, each after a space; NULL: out of memory. For free. */
+static char *words(const struct srd_cli_run_options *options, bool arguments)
+{
+	size_t size;
+	char *text = NULL;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	for (int i = 0; arguments && i < options->arguments.count; i++)
+		srd_cli_put_word(out, options->arguments.items[i]);
+	if (!arguments)
+		srd_cli_put_repeated(out, srd_cli_command, options);
+	return fclose(out) ? NULL : text;
+}
+
+static int open_streams(struct run *run, struct srd_error *error)
+{
+	const struct srd_cli_run_options *options = run->options;
+	char *scripts = words(options, true), *repeated = words(options, false);
+	struct srd_trace_run what = {
+		.script = scripts && *scripts ? scripts + 1 : NULL,
+		.backend = run->config.backend->name,
+		.profile = run->profile.name,
+		.options = repeated && *repeated ? repeated + 1 : NULL,
+		.seed = options->seeds.set ? options->seeds.first : options->seed,
+	};
+	int rc = scripts && repeated ? srd_cli_streams_open(&options->trace, &what, &run->streams,
+							    &run->config, error)
+				     : srd_error_set(error, -ENOMEM, "out of memory");
+
+	free(scripts);
+	free(repeated);
+	return rc;
 }
 
 int srd_cli_run(const struct srd_cli_run_options *options)
@@ -334,10 +376,13 @@ int srd_cli_run(const struct srd_cli_run_options *options)
 	rc = srd_cli_lab(&options->lab, &options->judge, &run->profile, &run->config, &error);
 	if (!rc)
 		rc = srd_cli_outputs_open(options, &run->outputs, &error);
+	if (!rc)
+		rc = open_streams(run, &error);
 	if (!rc) {
 		rc = run_all(run);
 	} else {
 		srd_cli_outputs_close(&run->outputs, NULL);
+		srd_cli_streams_close(&run->streams, NULL);
 		rc = error.code == -ENOMEM ? SRD_EXIT_INTERNAL : SRD_EXIT_USAGE;
 		srd_cli_error("%s", error.message);
 	}

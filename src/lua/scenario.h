@@ -49,8 +49,6 @@ struct srd_run_config {
 	void *log_arg;
 };
 
-enum srd_verdict { SRD_PASSED, SRD_FAILED, SRD_SKIPPED };
-
 struct srd_failure {
 	char *file;
 	int line;

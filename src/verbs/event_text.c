@@ -114,12 +114,13 @@ int srd_event_text(const struct srd_event *event, char *buf, size_t size)
 {
 	const struct srd_event_info *info = &srd_event_infos[event->type];
 	struct text t = {buf, size, 0};
+	bool alone = !info->num_fields && !event->op && !event->line;
 	char object[32] = "";
 
 	if (strcmp(info->object, "none"))
 		snprintf(object, sizeof(object), "%s %" PRIu32, info->object, event->object);
-	put(&t, "%10" PRIu64 ".%03u h%-3u %-10s %-16s", event->time / 1000,
-	    (unsigned)(event->time % 1000), event->host, object, info->name);
+	put(&t, "%10" PRIu64 ".%03u h%-3u %-10s %-*s", event->time / 1000,
+	    (unsigned)(event->time % 1000), event->host, object, alone ? 0 : 16, info->name);
 	for (int i = 0; i < info->num_fields; i++) {
 		put(&t, " %s=", info->fields[i].name);
 		put_value(&t, &info->fields[i], srd_event_value(event, &info->fields[i]));
