@@ -6,6 +6,8 @@
  * acknowledged; a request completes when all its acknowledgements are back, or with the
  * first that says what is wrong. The answer to a read is a transfer the other way, which is
  * over when all of it has arrived. What is lost, an acknowledgement too, is sent again.
+ * In order means that what one host sends arrives in that order, and that acknowledgements
+ * do; a read may still complete after a write that was posted behind it.
  *
  * This file decides when what arrives; what it does there is respond.c's.
  *

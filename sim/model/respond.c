@@ -240,6 +240,9 @@ static void do_read(struct srd_model *m, struct srd_request *r, const struct srd
 
 void srd_read_part(struct srd_model *m, struct srd_request *r)
 {
+	/* A fault came in between: no byte moves any more. */
+	if (unlikely(r->faults & SRD_FAULTED_FAIL))
+		return;
 	r->status = place_read(m, r);
 }
 

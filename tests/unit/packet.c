@@ -424,6 +424,25 @@ static void faults_on_requests(void **state)
 	pair_close(&p);
 }
 
+static void fault_while_the_answer_is_under_way(void **state)
+{
+	struct srd_lab fail = {
+		.kind = SRD_LAB_FAIL, .wr_id = 1, .status = SRD_EFA_REMOTE_ERROR_ABORT};
+
+	start(SRD_PROFILE_ORDER_IN_ORDER);
+	p.profile.bandwidth = 100000000;
+	pair_open(&p);
+	pair_read(&p, 1, 0, PAIR_MEMORY);
+	assert_int_equal(p.v->wait(p.v, 300000), ETIMEDOUT);
+	assert_in_range(trace.placed, MTU, PAIR_MEMORY - MTU);
+	trace.placed = 0;
+	fail.qp = p.a.qp;
+	assert_int_equal(p.v->lab(p.v, &fail), 0);
+	side_expect(&p, &p.a, 1, SRD_EFA_REMOTE_ERROR_ABORT);
+	assert_int_equal(trace.placed, 0);
+	pair_close(&p);
+}
+
 /* Much more than a window: 2^20 packets, and none of them is kept. */
 static void a_gibibyte_passes(void **state)
 {
@@ -475,6 +494,7 @@ int main(void)
 		cmocka_unit_test(peer_dies_under_a_transfer),
 		cmocka_unit_test(initiator_dies_under_a_transfer),
 		cmocka_unit_test(faults_on_requests),
+		cmocka_unit_test(fault_while_the_answer_is_under_way),
 		cmocka_unit_test(a_gibibyte_passes),
 	};
 
