@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include <srdlab/pattern.h>
+#include <srdlab/lab.h>
 #include <srdlab/profile.h>
 
 #include "qp/cq_pool.h"
@@ -320,6 +320,88 @@ static void bytes_go_both_ways(void **state)
 	}
 }
 
+static int lab(struct engine *e, enum srd_lab_kind kind, uint64_t ordinal)
+{
+	struct srd_lab command = {
+		.kind = kind,
+		.flags = SRD_LAB_BY_ORDINAL,
+		.qp = qp_ops->verbs_qp(e->side[0].qp),
+		.ordinal = ordinal,
+		.status = 7, /* REMOTE_ERROR_BAD_ADDRESS */
+	};
+
+	return e->verbs->lab(e->verbs, &command);
+}
+
+/* Entries that nobody waits for, among good ones: told, not credited, and passed over. */
+static void strange_completions_harm_nobody(void **state)
+{
+	struct engine e = {0};
+
+	assert_int_equal(engine_open(&e, "small", "none"), 0);
+	assert_int_equal(lab(&e, SRD_LAB_DUPLICATE, 0), 0);
+	assert_int_equal(lab(&e, SRD_LAB_STALE_CQE, 0), 0);
+	assert_int_equal(transfer(&e), 0);
+	expect_same_bytes(&e);
+	assert_int_equal(s_ops->in_flight(e.side[0].scheduler), 0);
+	engine_close(&e);
+}
+
+/* A failed request is the cause of its own op; the others succeed, and later ones too. */
+static void a_failed_request_fails_its_op_alone(void **state)
+{
+	struct engine e = {0};
+	struct srd_scheduler *s;
+	struct srd_op_result result;
+	struct srd_op first, second;
+
+	assert_int_equal(engine_open(&e, "small", NULL), 0);
+	s = e.side[0].scheduler;
+	first = op_between(&e, SRD_OP_PUT, 0, 10000);
+	second = op_between(&e, SRD_OP_PUT, 10000, 4096);
+	assert_int_equal(lab(&e, SRD_LAB_FAIL, 1), 0);
+	assert_int_equal(s_ops->submit(s, &first, &e.error), 0);
+	assert_int_equal(s_ops->submit(s, &second, &e.error), 0);
+	for (int answers = 0; answers < 2;) {
+		assert_int_equal(e.verbs->wait(e.verbs, UINT64_MAX), 0);
+		assert_true(s_ops->progress(s, &e.error) >= 0);
+		for (; s_ops->result(s, &result); answers++) {
+			bool failed = result.cookie == first.cookie;
+
+			assert_int_equal(result.result, failed ? -EIO : 0);
+			assert_int_equal(result.status,
+					 failed ? SRD_WC_REM_ACCESS_ERR : SRD_WC_SUCCESS);
+			assert_int_equal(result.wr_id, failed);
+			assert_int_equal(result.num_wr, failed ? 3 : 1);
+		}
+	}
+	assert_int_equal(transfer(&e), 0);
+	expect_same_bytes(&e);
+	engine_close(&e);
+}
+
+/* What is held back for ever keeps the completion queue from being leased again. */
+static void a_lost_completion_condemns_the_queue(void **state)
+{
+	struct engine e = {0};
+	struct srd_op op;
+	uint32_t before;
+
+	assert_int_equal(engine_open(&e, "small", "none"), 0);
+	op = op_between(&e, SRD_OP_PUT, 0, 1);
+	assert_int_equal(lab(&e, SRD_LAB_DROP, 0), 0);
+	assert_int_equal(s_ops->submit(e.side[0].scheduler, &op, &e.error), 0);
+	assert_int_equal(e.verbs->wait(e.verbs, UINT64_MAX), EDEADLK);
+	before = e.side[0].cq->handle;
+	assert_false(queue_pair_close(&e, &e.side[0]));
+	e.side[0].qp = NULL;
+	e.side[0].scheduler = NULL;
+	assert_int_equal(srd_cq_pool_release(e.side[0].pool, e.side[0].cq, false, NULL), 0);
+	assert_int_equal(srd_cq_pool_acquire(e.side[0].pool, DEPTH, 0, &e.side[0].cq, &e.error), 0);
+	assert_int_not_equal(e.side[0].cq->handle, before);
+	engine_close(&e);
+}
+
 /*
  * Until no allocation is left to fail. Without memory an op may be refused out of its turn;
  * but no law is broken by it.
@@ -371,6 +453,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bytes_go_both_ways),
+		cmocka_unit_test(strange_completions_harm_nobody),
+		cmocka_unit_test(a_failed_request_fails_its_op_alone),
+		cmocka_unit_test(a_lost_completion_condemns_the_queue),
 		cmocka_unit_test(each_allocation_fails),
 		cmocka_unit_test(each_verbs_call_fails),
 	};
