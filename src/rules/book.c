@@ -1063,6 +1063,7 @@ void srd_book_resolve(struct srd_book *book, const struct srd_event *event)
 static void qp_open(struct srd_book *book, const struct srd_event *event)
 {
 	book->qp->open = true;
+	book->qp->claimed = true;
 	book->qp->opened = *(const struct srd_ev_qp_open *)event;
 }
 

@@ -166,7 +166,8 @@ struct srd_book_qp {
 	uint64_t top_id;  /* the highest used */
 
 	/* what the engine said */
-	bool open; /* between qp_open and qp_close */
+	bool open;    /* between qp_open and qp_close */
+	bool claimed; /* qp_open came: it has promised the contract */
 	struct srd_ev_qp_open opened;
 	bool connected;
 	struct srd_ev_connect connect;

@@ -24,12 +24,12 @@ static void session_complete(struct srd_rules *rules, const struct srd_event *ev
 		     "in flight %u, %u more in this session, max_send_wr %u", qp->in_flight_ops,
 		     ev->num_wr, qp->max_send_wr);
 	total = (uint64_t)qp->in_flight + ev->num_wr;
-	if (ev->result || total <= qp->made.requested_send_wr)
+	if (ev->result)
 		return;
 	if (total > qp->made.granted_send_wr)
 		FAIL(rules, CREDIT_GRANTED, "in flight %u, %u more in this session, granted %u",
 		     qp->in_flight, ev->num_wr, qp->made.granted_send_wr);
-	else
+	else if (total > qp->made.requested_send_wr)
 		FAIL(rules, CREDIT_REQUESTED,
 		     "in flight %u, %u more in this session, requested %u, granted %u",
 		     qp->in_flight, ev->num_wr, qp->made.requested_send_wr,
