@@ -2,12 +2,12 @@
 /* The backend "mock": a model, memory for its hosts, and the verbs door in front of both. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <srdlab/profile.h>
 
 #include "door/door.h"
+#include "verbs/alloc.h"
 #include "verbs/backend.h"
 
 #define CAN                                                                         \
@@ -72,7 +72,7 @@ static void mock_close(struct srd_verbs *verbs)
 	release_objects(verbs);
 	srd_memory_destroy(door->memory);
 	srd_model_close(&door->model);
-	free(door);
+	srd_free(door);
 }
 
 static void fill_table(struct srd_verbs *verbs)
@@ -103,7 +103,7 @@ static int mock_open(const struct srd_backend_options *options, struct srd_verbs
 {
 	const struct srd_profile *profile =
 		options->profile ? options->profile : srd_profile_find("efa1");
-	struct srd_door *door = calloc(1, sizeof(*door));
+	struct srd_door *door = srd_calloc(1, sizeof(*door));
 
 	if (!door)
 		goto no_memory;
@@ -126,7 +126,7 @@ static int mock_open(const struct srd_backend_options *options, struct srd_verbs
 close_model:
 	srd_model_close(&door->model);
 free_door:
-	free(door);
+	srd_free(door);
 no_memory:
 	return srd_error_set(error, -ENOMEM, "the mock could not be opened: out of memory");
 }

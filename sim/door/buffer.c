@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Buffers of the hosts, and how the device reaches them. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "door.h"
+#include "verbs/alloc.h"
 
 static struct door_buffer *door_buffer(struct srd_buffer *buffer)
 {
@@ -14,7 +14,7 @@ static struct srd_buffer *alloc_buffer(struct srd_verbs *verbs, struct srd_conte
 				       uint64_t length, enum srd_buffer_kind kind)
 {
 	struct srd_door *door = door_of(verbs);
-	struct door_buffer *buffer = calloc(1, sizeof(*buffer));
+	struct door_buffer *buffer = srd_calloc(1, sizeof(*buffer));
 	int err = ENOMEM;
 
 	if (!buffer)
@@ -31,7 +31,7 @@ static struct srd_buffer *alloc_buffer(struct srd_verbs *verbs, struct srd_conte
 	return &buffer->buffer;
 
 free_buffer:
-	free(buffer);
+	srd_free(buffer);
 fail:
 	errno = err;
 	return NULL;
@@ -45,7 +45,7 @@ static int free_buffer(struct srd_verbs *verbs, struct srd_buffer *public)
 	if (err)
 		return err;
 	LIST_REMOVE(buffer, link);
-	free(buffer);
+	srd_free(buffer);
 	return 0;
 }
 

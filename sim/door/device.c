@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "door.h"
+#include "verbs/alloc.h"
 
 #define PAGE_SIZE   4096
 #define DEVICE_NAME "mock0"
@@ -21,14 +21,14 @@ static struct srd_context *open_device(struct srd_verbs *verbs, uint32_t host, c
 	if (err)
 		goto fail;
 	err = ENOMEM;
-	context = calloc(1, sizeof(*context));
+	context = srd_calloc(1, sizeof(*context));
 	if (!context)
 		goto fail;
 	context->qp_mask = (uint32_t)round_up_power(door_profile(door)->max_qp) - 1;
-	context->qps = calloc(context->qp_mask + 1, sizeof(*context->qps));
+	context->qps = srd_calloc(context->qp_mask + 1, sizeof(*context->qps));
 	if (!context->qps)
 		goto free_context;
-	context->generations = calloc(context->qp_mask + 1, sizeof(*context->generations));
+	context->generations = srd_calloc(context->qp_mask + 1, sizeof(*context->generations));
 	if (!context->generations)
 		goto free_qps;
 	context->context.handle = door_handle(door, DOOR_CONTEXT);
@@ -38,9 +38,9 @@ static struct srd_context *open_device(struct srd_verbs *verbs, uint32_t host, c
 	return &context->context;
 
 free_qps:
-	free(context->qps);
+	srd_free(context->qps);
 free_context:
-	free(context);
+	srd_free(context);
 fail:
 	errno = err;
 	return NULL;
@@ -53,9 +53,9 @@ static int close_device(struct srd_verbs *verbs, struct srd_context *public)
 	if (context->users)
 		return EBUSY;
 	LIST_REMOVE(context, link);
-	free(context->generations);
-	free(context->qps);
-	free(context);
+	srd_free(context->generations);
+	srd_free(context->qps);
+	srd_free(context);
 	return 0;
 }
 

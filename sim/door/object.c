@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Protection domains, memory regions, completion queues and address handles. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "door.h"
+#include "verbs/alloc.h"
 
 static struct srd_pd *alloc_pd(struct srd_verbs *verbs, struct srd_context *context)
 {
 	struct srd_door *door = door_of(verbs);
-	struct door_pd *pd = calloc(1, sizeof(*pd));
+	struct door_pd *pd = srd_calloc(1, sizeof(*pd));
 	int err = ENOMEM;
 
 	if (!pd)
@@ -23,7 +23,7 @@ static struct srd_pd *alloc_pd(struct srd_verbs *verbs, struct srd_context *cont
 	return &pd->pd;
 
 free_pd:
-	free(pd);
+	srd_free(pd);
 fail:
 	errno = err;
 	return NULL;
@@ -38,7 +38,7 @@ static int dealloc_pd(struct srd_verbs *verbs, struct srd_pd *public)
 		return err;
 	door_context(public->context)->users--;
 	LIST_REMOVE(pd, link);
-	free(pd);
+	srd_free(pd);
 	return 0;
 }
 
@@ -53,7 +53,7 @@ static struct srd_mr *reg_mr(struct srd_verbs *verbs, struct srd_pd *pd, uint64_
 		.addr = addr,
 		.length = length,
 	};
-	struct door_mr *mr = calloc(1, sizeof(*mr));
+	struct door_mr *mr = srd_calloc(1, sizeof(*mr));
 	int err = ENOMEM;
 	uint32_t key;
 
@@ -75,7 +75,7 @@ static struct srd_mr *reg_mr(struct srd_verbs *verbs, struct srd_pd *pd, uint64_
 	return &mr->mr;
 
 free_mr:
-	free(mr);
+	srd_free(mr);
 fail:
 	errno = err;
 	return NULL;
@@ -87,14 +87,14 @@ static int dereg_mr(struct srd_verbs *verbs, struct srd_mr *public)
 
 	srd_model_mr_dereg(&door_of(verbs)->model, mr->model);
 	LIST_REMOVE(mr, link);
-	free(mr);
+	srd_free(mr);
 	return 0;
 }
 
 static struct srd_cq *create_cq(struct srd_verbs *verbs, struct srd_context *context, uint32_t cqe)
 {
 	struct srd_door *door = door_of(verbs);
-	struct door_cq *cq = calloc(1, sizeof(*cq));
+	struct door_cq *cq = srd_calloc(1, sizeof(*cq));
 	int err = ENOMEM;
 
 	if (!cq)
@@ -114,7 +114,7 @@ static struct srd_cq *create_cq(struct srd_verbs *verbs, struct srd_context *con
 	return &cq->cq;
 
 free_cq:
-	free(cq);
+	srd_free(cq);
 fail:
 	errno = err;
 	return NULL;
@@ -129,7 +129,7 @@ static int destroy_cq(struct srd_verbs *verbs, struct srd_cq *public)
 		return err;
 	door_context(public->context)->users--;
 	LIST_REMOVE(cq, link);
-	free(cq);
+	srd_free(cq);
 	return 0;
 }
 
@@ -137,7 +137,7 @@ static struct srd_ah *create_ah(struct srd_verbs *verbs, struct srd_pd *pd,
 				const struct srd_ah_attr *attr)
 {
 	struct srd_door *door = door_of(verbs);
-	struct door_ah *ah = calloc(1, sizeof(*ah));
+	struct door_ah *ah = srd_calloc(1, sizeof(*ah));
 	int err = ENOMEM;
 
 	if (!ah)
@@ -152,7 +152,7 @@ static struct srd_ah *create_ah(struct srd_verbs *verbs, struct srd_pd *pd,
 	return &ah->ah;
 
 free_ah:
-	free(ah);
+	srd_free(ah);
 fail:
 	errno = err;
 	return NULL;
@@ -165,7 +165,7 @@ static int destroy_ah(struct srd_verbs *verbs, struct srd_ah *public)
 
 	srd_model_ah_destroy(&door_of(verbs)->model, ah->number);
 	LIST_REMOVE(ah, link);
-	free(ah);
+	srd_free(ah);
 	return 0;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Queue pairs as libefa makes, caches and destroys them. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "door.h"
+#include "verbs/alloc.h"
 
 #define DESCRIPTOR_SIZE      64
 #define DESCRIPTOR_SIZE_WIDE 128
@@ -141,7 +141,7 @@ static struct srd_qp *create_qp_ex(struct srd_verbs *verbs, struct srd_context *
 	if (err)
 		goto fail;
 	err = ENOMEM;
-	qp = calloc(1, sizeof(*qp));
+	qp = srd_calloc(1, sizeof(*qp));
 	if (!qp)
 		goto fail;
 	/* Written back into ATTR even if a later step fails. */
@@ -161,7 +161,7 @@ static struct srd_qp *create_qp_ex(struct srd_verbs *verbs, struct srd_context *
 device_destroy:
 	srd_model_qp_destroy(&door->model, qp->model);
 free_qp:
-	free(qp);
+	srd_free(qp);
 fail:
 	errno = err;
 	return NULL;
@@ -172,7 +172,7 @@ void door_qp_free(struct door_qp *qp)
 	LIST_REMOVE(qp, link);
 	door_wq_release(&qp->sq);
 	door_wq_release(&qp->rq);
-	free(qp);
+	srd_free(qp);
 }
 
 static int destroy_qp(struct srd_verbs *verbs, struct srd_qp *public)

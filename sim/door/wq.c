@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "door.h"
+#include "verbs/alloc.h"
 
 int door_wq_init(struct door_wq *wq, uint32_t entries, uint16_t generation, bool id64)
 {
@@ -15,10 +15,10 @@ int door_wq_init(struct door_wq *wq, uint32_t entries, uint16_t generation, bool
 	wq->generation = (uint16_t)(generation * slots);
 	if (id64)
 		return 0;
-	wq->wrid = calloc(slots, sizeof(*wq->wrid));
+	wq->wrid = srd_calloc(slots, sizeof(*wq->wrid));
 	if (!wq->wrid)
 		return ENOMEM;
-	wq->pool = malloc(slots * sizeof(*wq->pool));
+	wq->pool = srd_malloc(slots * sizeof(*wq->pool));
 	if (!wq->pool)
 		goto free_wrid;
 	for (uint32_t i = 0; i < slots; i++)
@@ -26,15 +26,15 @@ int door_wq_init(struct door_wq *wq, uint32_t entries, uint16_t generation, bool
 	return 0;
 
 free_wrid:
-	free(wq->wrid);
+	srd_free(wq->wrid);
 	wq->wrid = NULL;
 	return ENOMEM;
 }
 
 void door_wq_release(struct door_wq *wq)
 {
-	free(wq->wrid);
-	free(wq->pool);
+	srd_free(wq->wrid);
+	srd_free(wq->pool);
 }
 
 void door_wq_reset(struct door_wq *wq)
