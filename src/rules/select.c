@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "verbs/alloc.h"
+#include "verbs/nearest.h"
 
 #include "judge.h"
 
@@ -26,34 +27,19 @@ static bool names(const struct srd_rule_info *info, const char *name)
 	       is_class(info, name);
 }
 
-/* Letters that A and B have in common at the start; enough to find what was meant. */
-static size_t common(const char *a, const char *b)
-{
-	size_t n = 0;
-
-	while (a[n] && a[n] == b[n])
-		n++;
-	return n;
-}
-
 static int unknown(const char *name, struct srd_error *error)
 {
-	const char *nearest = NULL, *family = "";
-	size_t best = 2;
+	const char *ids[SRD_NUM_RULES], *nearest, *family = "";
 	char families[160] = "";
 
 	for (int i = 0; i < SRD_NUM_RULES; i++) {
-		const struct srd_rule_info *info = &srd_rule_infos[i];
-
-		if (common(info->id, name) > best) {
-			best = common(info->id, name);
-			nearest = info->id;
-		}
-		if (strcmp(info->family, family)) {
-			family = info->family;
+		ids[i] = srd_rule_infos[i].id;
+		if (strcmp(srd_rule_infos[i].family, family)) {
+			family = srd_rule_infos[i].family;
 			strcat(strcat(families, *families ? ", " : ""), family);
 		}
 	}
+	nearest = srd_nearest(name, ids, SRD_NUM_RULES);
 	return srd_error_set(error, -EINVAL,
 			     "no rule, family or class is named \"%s\"%s%s%s; there are all, none, "
 			     "law, contract, advice, the families %s, and their rules",
