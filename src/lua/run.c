@@ -78,7 +78,6 @@ static const struct {
 	{"virtual_time", SRD_VERBS_CAN_VIRTUAL_TIME, "has no virtual time"},
 	{"origin", SRD_VERBS_CAN_ORIGIN, "has no origin-only memory"},
 	{"hosts", SRD_VERBS_CAN_HOSTS, "has one device for all hosts"},
-	{"profile", SRD_VERBS_CAN_FABRIC, "takes no profile"},
 };
 
 static void skip(struct srd_run *run, const char *format, ...)
@@ -102,6 +101,10 @@ static bool lacks_ability(struct srd_run *run)
 {
 	const struct srd_backend *backend = run->config->backend;
 
+	if (run->has_profile && !(backend->can & SRD_VERBS_CAN_FABRIC)) {
+		skip(run, "has a profile of its own: the %s backend takes none", backend->name);
+		return true;
+	}
 	for (const char *const *need = run->info->needs; *need; need++) {
 		for (size_t i = 0; i < sizeof(abilities) / sizeof(abilities[0]); i++) {
 			if (strcmp(*need, abilities[i].name) || backend->can & abilities[i].can)
@@ -228,16 +231,17 @@ static int prepare_body(lua_State *L)
 	struct start *start = lua_touserdata(L, 1);
 	struct srd_run *run = start->run;
 
-	srd_script_push(L, start->index);
-	if (lua_isnil(L, -1))
+	srd_script_push(L, start->index); /* 2 */
+	if (lua_isnil(L, 2))
 		return luaL_error(L, "the script makes other scenarios than when it was loaded");
-	lua_rawgeti(L, -1, 2);
-	srd_marshal_from(L, -1, &srd_struct_scenario_options, &run->options);
-	srd_script_limits(L, -1, &run->options);
-	if (lua_getfield(L, -1, "profile") != LUA_TNIL)
-		srd_script_profile(L, -1, &run->profile, &run->profile);
-	lua_pop(L, 2);
-	lua_rawgeti(L, -1, 3);
+	lua_rawgeti(L, 2, 2); /* 3: the options */
+	srd_marshal_from(L, 3, &srd_struct_scenario_options, &run->options);
+	srd_script_limits(L, 3, &run->options);
+	run->has_profile = lua_getfield(L, 3, "profile") != LUA_TNIL;
+	if (run->has_profile)
+		srd_script_profile(L, 4, &run->profile, &run->profile);
+	lua_settop(L, 2);
+	lua_rawgeti(L, 2, 3);
 	srd_task_new(L);
 	return 0;
 }

@@ -125,6 +125,7 @@ struct srd_run {
 	const struct srd_scenario_info *info;
 	struct srd_scenario_options options;
 	struct srd_profile profile;
+	bool has_profile; /* the scenario asks for one */
 	struct srd_scenario_result *result;
 	const struct srd_queue_pair_ops *queue_pair_ops; /* what is tested, to be observed */
 	const struct srd_scheduler_ops *scheduler_ops;

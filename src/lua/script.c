@@ -21,7 +21,7 @@ static const char scenarios_key, core_key;
 /* ---- srd.scenario(name, options, body) ---- */
 
 static const char *const needs[] = {
-	"faults", "fabric", "virtual_time", "origin", "hosts", "profile",
+	"faults", "fabric", "virtual_time", "origin", "hosts",
 };
 
 static void check_needs(lua_State *L, int options)
@@ -494,22 +494,23 @@ static int copy_info(lua_State *L, struct srd_scenario_info *info)
 	return ret;
 }
 
+/* Returns true to Lua, or false where there is no memory. */
 static int copy_infos(lua_State *L)
 {
 	struct srd_script *script = lua_touserdata(L, 1);
-	int n = (int)srd_lua_of(L)->num_scenarios;
+	int n = (int)srd_lua_of(L)->num_scenarios, ret = 0;
 
 	script->infos = srd_calloc((size_t)n + 1, sizeof(*script->infos));
 	if (!script->infos)
-		return luaL_error(L, "out of memory");
-	for (int i = 0; i < n; i++) {
+		ret = -ENOMEM;
+	for (int i = 0; i < n && !ret; i++) {
 		srd_script_push(L, i);
 		script->count++;
-		if (copy_info(L, &script->infos[i]))
-			return luaL_error(L, "out of memory");
+		ret = copy_info(L, &script->infos[i]);
 		lua_pop(L, 1);
 	}
-	return 0;
+	lua_pushboolean(L, !ret);
+	return 1;
 }
 
 static int open_script(lua_State *L)
@@ -547,8 +548,10 @@ static int collect(struct srd_lua *lua, struct srd_script *script, struct srd_er
 		lua_pushcfunction(L, copy_infos);
 		lua_pushlightuserdata(L, script);
 		co = L;
-		status = lua_pcall(L, 1, 0, 0);
+		status = lua_pcall(L, 1, 1, 0);
 	}
+	if (status == LUA_OK && !lua_toboolean(L, -1))
+		return srd_error_set(error, -ENOMEM, "%s: out of memory", script->path);
 	if (status == LUA_OK)
 		return check_names(script, error);
 	srd_script_explain(co, status, script, &place);

@@ -1,0 +1,165 @@
+-- Completions in error: which status each mistake and each fault gives, and that nothing
+-- else suffers from it.
+local srd = require "srdlab"
+
+-- Every status that an EFA device can give, and what libefa makes of it.
+local statuses = {
+	{ "LOCAL_ERROR_QP_INTERNAL_ERROR", 2, "IBV_WC_LOC_QP_OP_ERR" },
+	{ "LOCAL_ERROR_UNSUPPORTED_OP", 3, "IBV_WC_LOC_QP_OP_ERR" },
+	{ "LOCAL_ERROR_INVALID_AH", 4, "IBV_WC_LOC_QP_OP_ERR" },
+	{ "LOCAL_ERROR_INVALID_LKEY", 5, "IBV_WC_LOC_PROT_ERR" },
+	{ "LOCAL_ERROR_BAD_LENGTH", 6, "IBV_WC_LOC_LEN_ERR" },
+	{ "REMOTE_ERROR_BAD_ADDRESS", 7, "IBV_WC_REM_ACCESS_ERR" },
+	{ "REMOTE_ERROR_ABORT", 8, "IBV_WC_REM_ABORT_ERR" },
+	{ "REMOTE_ERROR_BAD_DEST_QPN", 9, "IBV_WC_REM_INV_RD_REQ_ERR" },
+	{ "REMOTE_ERROR_RNR", 10, "IBV_WC_RNR_RETRY_EXC_ERR" },
+	{ "REMOTE_ERROR_BAD_LENGTH", 11, "IBV_WC_REM_INV_REQ_ERR" },
+	{ "REMOTE_ERROR_BAD_STATUS", 12, "IBV_WC_BAD_RESP_ERR" },
+	{ "LOCAL_ERROR_UNRESP_REMOTE", 13, "IBV_WC_RESP_TIMEOUT_ERR" },
+	{ "REMOTE_ERROR_UNKNOWN_PEER", 14, "IBV_WC_REM_OP_ERR" },
+	{ "LOCAL_ERROR_UNREACH_REMOTE", 15, "IBV_WC_RESP_TIMEOUT_ERR" },
+	{ "REMOTE_ERROR_FEATURE_MISMATCH", 18, "IBV_WC_REM_INV_REQ_ERR" },
+	{ "FLUSHED", 1, "IBV_WC_WR_FLUSH_ERR" },
+}
+
+for _, case in ipairs(statuses) do
+	local name, vendor, status = table.unpack(case)
+	srd.scenario(("%s is %s, and the next op goes well"):format(name, status), {
+		tags = { "engine", "errors" },
+		needs = { "faults" },
+	}, function(t)
+		local p = t:pair { memory = 64 }
+		t:fail(p.a.qp:next_request(), name)
+		local op = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
+		t:expect(t:result(op)):equals { status = status, vendor_err = vendor }
+		t:expect(p.a.qp):is "RTS"
+		t:wait(p.a.qp:submit_put { from = p.a.mem:fill "random", to = p.b.mem })
+		t:expect(p.b.mem):same_content(p.a.mem)
+	end)
+end
+
+-- A transfer between the two sides, with one thing wrong with it.
+local function with(t, change, kind)
+	local p = t:pair { memory = 64 }
+	local src = { addr = p.a.mem.addr, size = 64, key = p.a.mem.lkey }
+	local dst = { addr = p.b.mem.addr, size = 64, key = p.b.mem.rkey }
+	change(src, dst, p)
+	if kind == "get" then
+		return t:result(p.a.qp:submit_get { from = dst, to = src })
+	end
+	return t:result(p.a.qp:submit_put { from = src, to = dst })
+end
+
+local remote = { status = "IBV_WC_REM_ACCESS_ERR", vendor_err = 7 }
+local loc = { status = "IBV_WC_LOC_PROT_ERR", vendor_err = 5 }
+
+srd.scenario("an rkey that nobody gave", { tags = { "law", "errors" }, violates = "memory.rkey" }, function(t)
+	t:expect(with(t, function(_, dst)
+		dst.key = dst.key ~ 0xff
+	end)):equals(remote)
+end)
+
+srd.scenario("a remote range beyond its region", {
+	tags = { "law", "errors" },
+	violates = "memory.remote_range",
+}, function(t)
+	t:expect(with(t, function(_, dst)
+		dst.addr = dst.addr + 1
+	end)):equals(remote)
+end)
+
+srd.scenario("an lkey that nobody gave", { tags = { "law", "errors" }, violates = "memory.lkey" }, function(t)
+	t:expect(with(t, function(src)
+		src.key = src.key ~ 0xff
+	end)):equals(loc)
+end)
+
+srd.scenario("a local range beyond its region", {
+	tags = { "law", "errors" },
+	violates = "memory.local_range",
+}, function(t)
+	t:expect(with(t, function(src)
+		src.addr = src.addr + 1
+	end)):equals(loc)
+end)
+
+srd.scenario("a region without the right to be written", {
+	tags = { "law", "errors" },
+	violates = "memory.remote_access",
+}, function(t)
+	t:expect(with(t, function(_, dst, p)
+		local m = p.b.host:memory(64, { access = "LOCAL_WRITE|REMOTE_READ" })
+		dst.addr, dst.key = m.addr, m.rkey
+	end)):equals(remote)
+end)
+
+srd.scenario("a region without the right to be read", {
+	tags = { "law", "errors" },
+	violates = "memory.remote_access",
+}, function(t)
+	t:expect(with(t, function(_, dst, p)
+		local m = p.b.host:memory(64, { access = "LOCAL_WRITE|REMOTE_WRITE" })
+		dst.addr, dst.key = m.addr, m.rkey
+	end, "get")):equals(remote)
+end)
+
+srd.scenario("a region that was deregistered before", {
+	tags = { "law", "errors" },
+	violates = "memory.rkey",
+}, function(t)
+	t:expect(with(t, function(_, _, p)
+		t:expect(p.b.mem:deregister()):equals "OK"
+	end)):equals(remote)
+end)
+
+srd.scenario("a peer in ERR is no destination", { tags = { "law", "errors" } }, function(t)
+	local p = t:pair { memory = 64 }
+	t:expect(p.b.qp.verbs:modify { state = "ERR" }):equals "OK"
+	local op = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
+	t:expect(t:result(op)):equals { status = "IBV_WC_REM_INV_RD_REQ_ERR", vendor_err = 9 }
+	t:expect(p.a.qp):is "RTS"
+end)
+
+srd.scenario("a peer that is gone is no destination", { tags = { "law", "errors" } }, function(t)
+	local p = t:pair { memory = 64 }
+	p.b.qp:destroy()
+	local op = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
+	t:expect(t:result(op).vendor_err):equals(9)
+end)
+
+srd.scenario("ERR flushes what is out", { tags = { "law", "errors" }, needs = { "faults" } }, function(t)
+	local p = t:pair { memory = 64 }
+	local ops = {}
+	for i = 1, 3 do
+		ops[i] = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
+	end
+	t:expect(p.a.qp.verbs:modify { state = "ERR" }):equals "OK"
+	for _, op in ipairs(ops) do
+		t:expect(t:result(op)):equals { status = "IBV_WC_WR_FLUSH_ERR", vendor_err = 1 }
+	end
+	local late = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
+	t:expect(t:result(late).errno):equals "EINVAL"
+end)
+
+srd.scenario("a host that dies is given up", {
+	tags = { "errors" },
+	needs = { "faults", "virtual_time" },
+}, function(t)
+	local p = t:pair { memory = 64 }
+	t:wait(p.a.qp:submit_put { from = p.a.mem, to = p.b.mem })
+	p.b.host:kill()
+	local op = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
+	t:expect(t:result(op).status):equals "IBV_WC_RESP_TIMEOUT_ERR"
+end)
+
+srd.scenario("an error nobody looks at would fail the scenario; this one is looked at", {
+	tags = { "engine", "errors" },
+	needs = { "faults" },
+}, function(t)
+	local p = t:pair { memory = 64 }
+	t:fail(p.a.qp:next_request(), "REMOTE_ERROR_ABORT")
+	local op = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
+	t:expect(function()
+		t:wait(op)
+	end):raises "IBV_WC_REM_ABORT_ERR"
+end)

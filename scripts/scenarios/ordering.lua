@@ -1,0 +1,91 @@
+-- SRD promises no order. What the queue pair promises must hold in any of them.
+local srd = require "srdlab"
+
+for _, order in ipairs { "in_order", "random", "adversarial" } do
+	srd.scenario(("bytes arrive whole when packets come %s"):format(order), {
+		tags = { "contract", "ordering" },
+		needs = { "fabric" },
+		seeds = true,
+		profile = { level = "packet", order = order, max_rdma_size = "32KiB" },
+	}, function(t)
+		local p = t:pair { memory = "256KiB", max_send_wr = 8 }
+		p.a.mem:fill "random"
+		t:wait(p.a.qp:submit_put { from = p.a.mem, to = p.b.mem })
+		t:expect(p.b.mem):same_content(p.a.mem)
+	end)
+
+	srd.scenario(("ops end whole when requests complete %s"):format(order), {
+		tags = { "engine", "ordering" },
+		needs = { "fabric" },
+		seeds = true,
+		profile = { order = order, max_rdma_size = 100 },
+	}, function(t)
+		local p = t:pair { memory = 4000, max_send_wr = 16 }
+		p.a.mem:fill "random"
+		local ops = {}
+		for i = 0, 9 do
+			ops[#ops + 1] = p.a.qp:submit_put {
+				from = p.a.mem:slice(i * 400, 400),
+				to = p.b.mem:slice(i * 400, 400),
+			}
+		end
+		t:wait(ops)
+		t:expect(p.b.mem):same_content(p.a.mem)
+		t:expect(p.a.qp:in_flight()):equals(0)
+	end)
+end
+
+srd.scenario("completions come back out of order, and each op gets its own", {
+	tags = { "engine", "ordering" },
+	needs = { "faults" },
+}, function(t)
+	local p = t:pair { memory = 64, max_send_wr = 4 }
+	local ops, ended = {}, {}
+	for i = 1, 4 do
+		ops[i] = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
+		t:delay(ops[i]:request(1), (5 - i) * 1000000)
+	end
+	for i, op in ipairs(ops) do
+		t:spawn(function()
+			t:wait(op)
+			ended[#ended + 1] = i
+		end)
+	end
+	t:run_for "10ms"
+	t:expect(ended):equals { 4, 3, 2, 1 }
+end)
+
+for _, ppm in ipairs { 1000, 50000, 300000 } do
+	srd.scenario(("%d of a million packets are lost, no byte is"):format(ppm), {
+		tags = { "contract", "loss" },
+		needs = { "fabric" },
+		seeds = true,
+		profile = { level = "packet", loss = ppm, max_rdma_size = "64KiB" },
+	}, function(t)
+		local p = t:pair { memory = "512KiB", max_send_wr = 8 }
+		p.a.mem:fill "random"
+		t:wait(p.a.qp:submit_put { from = p.a.mem, to = p.b.mem })
+		t:wait(p.a.qp:submit_get { from = p.b.mem, to = p.a.mem })
+		t:expect(p.b.mem):same_content(p.a.mem)
+	end)
+end
+
+srd.scenario("a fabric that changes on the way", {
+	tags = { "contract", "ordering" },
+	needs = { "fabric" },
+}, function(t)
+	local p = t:pair { memory = 6400, max_send_wr = 4 }
+	p.a.mem:fill "random"
+	local ops = {}
+	for i = 0, 99 do
+		if i % 25 == 0 then
+			t:fabric { order = i % 50 == 0 and "adversarial" or "in_order", latency = (i + 1) * 1000 }
+		end
+		ops[#ops + 1] = p.a.qp:submit_put { from = p.a.mem:slice(i * 64, 64), to = p.b.mem:slice(i * 64, 64) }
+		if i % 10 == 9 then
+			t:run_for "20us"
+		end
+	end
+	t:wait(ops)
+	t:expect(p.b.mem):same_content(p.a.mem)
+end)
