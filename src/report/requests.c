@@ -48,6 +48,72 @@ struct srd_requests {
 	bool incomplete;
 };
 
+/* The tables. The branches of uthash's macros are not ours: LCOV_EXCL_BR_START */
+
+static struct qp *find_qp(const struct srd_requests *requests, uint32_t handle)
+{
+	struct qp *qp;
+
+	HASH_FIND(by_handle, requests->by_handle, &handle, sizeof(handle), qp);
+	return qp;
+}
+
+static struct qp *find_number(const struct srd_requests *requests, uint8_t host, uint32_t qp_num)
+{
+	struct number_key number = {host, qp_num};
+	struct qp *qp;
+
+	HASH_FIND(by_number, requests->by_number, &number, sizeof(number), qp);
+	return qp;
+}
+
+static struct request *find_request(const struct srd_requests *requests, const struct qp *qp,
+				    uint64_t wr_id)
+{
+	struct request_key key = {wr_id, qp->pub.handle};
+	struct request *request;
+
+	HASH_FIND(by_key, requests->in_flight, &key, sizeof(key), request);
+	return request;
+}
+
+/* Each says whether there was memory for it. */
+static bool keep_qp(struct srd_requests *requests, struct qp *qp)
+{
+	HASH_ADD(by_handle, requests->by_handle, pub.handle, sizeof(qp->pub.handle), qp);
+	return qp->by_handle.tbl;
+}
+
+static bool keep_number(struct srd_requests *requests, struct qp *qp)
+{
+	HASH_ADD(by_number, requests->by_number, number, sizeof(qp->number), qp);
+	return qp->by_number.tbl;
+}
+
+static bool keep_request(struct srd_requests *requests, struct request *request)
+{
+	HASH_ADD(by_key, requests->in_flight, key, sizeof(request->key), request);
+	return request->by_key.tbl;
+}
+
+static void drop_qp(struct srd_requests *requests, struct qp *qp)
+{
+	HASH_DELETE(by_handle, requests->by_handle, qp);
+}
+
+static void drop_number(struct srd_requests *requests, struct qp *qp)
+{
+	if (qp->by_number.tbl)
+		HASH_DELETE(by_number, requests->by_number, qp);
+}
+
+static void drop_request(struct srd_requests *requests, struct request *request)
+{
+	HASH_DELETE(by_key, requests->in_flight, request);
+}
+
+/* LCOV_EXCL_BR_STOP */
+
 struct srd_requests *srd_requests_create(const struct srd_requests_ops *ops, void *arg)
 {
 	struct srd_requests *requests = srd_calloc(1, sizeof(*requests));
@@ -64,29 +130,12 @@ bool srd_requests_incomplete(const struct srd_requests *requests)
 	return requests->incomplete;
 }
 
-static struct qp *find_qp(const struct srd_requests *requests, uint32_t handle)
-{
-	struct qp *qp;
-
-	HASH_FIND(by_handle, requests->by_handle, &handle, sizeof(handle), qp);
-	return qp;
-}
-
 const struct srd_requests_qp *srd_requests_qp_find(const struct srd_requests *requests,
 						   uint32_t handle)
 {
 	struct qp *qp = find_qp(requests, handle);
 
 	return qp ? &qp->pub : NULL;
-}
-
-static struct qp *find_number(const struct srd_requests *requests, uint8_t host, uint32_t qp_num)
-{
-	struct number_key number = {host, qp_num};
-	struct qp *qp;
-
-	HASH_FIND(by_number, requests->by_number, &number, sizeof(number), qp);
-	return qp;
 }
 
 const struct srd_requests_qp *srd_requests_qp_by_number(const struct srd_requests *requests,
@@ -110,14 +159,12 @@ static void add_qp(struct srd_requests *requests, const struct srd_ev_qp_create 
 	qp->pub.qp_num = e->qp_num;
 	qp->number = (struct number_key){e->ev.host, e->qp_num};
 	qp->last = &qp->building;
-	HASH_ADD(by_handle, requests->by_handle, pub.handle, sizeof(qp->pub.handle), qp);
-	if (!qp->by_handle.tbl) { /* no memory */
+	if (!keep_qp(requests, qp)) {
 		requests->incomplete = true;
 		srd_free(qp);
 		return;
 	}
-	HASH_ADD(by_number, requests->by_number, number, sizeof(qp->number), qp);
-	if (!qp->by_number.tbl)
+	if (!keep_number(requests, qp))
 		requests->incomplete = true;
 }
 
@@ -140,8 +187,7 @@ static void build(struct srd_requests *requests, struct qp *qp, const struct srd
 
 static void post(struct srd_requests *requests, struct qp *qp, struct request *request)
 {
-	HASH_ADD(by_key, requests->in_flight, key, sizeof(request->key), request);
-	if (!request->by_key.tbl) { /* no memory */
+	if (!keep_request(requests, request)) {
 		requests->incomplete = true;
 		srd_free(request);
 		return;
@@ -177,7 +223,7 @@ static void end_session(struct srd_requests *requests, struct qp *qp, uint32_t r
 static void request_gone(struct srd_requests *requests, struct request *request,
 			 const struct srd_ev_wc *wc)
 {
-	HASH_DELETE(by_key, requests->in_flight, request);
+	drop_request(requests, request);
 	if (requests->ops.gone)
 		requests->ops.gone(requests->arg, &request->pub, wc, requests->now);
 	srd_free(request);
@@ -185,7 +231,6 @@ static void request_gone(struct srd_requests *requests, struct request *request,
 
 static void complete(struct srd_requests *requests, const struct srd_ev_wc *wc)
 {
-	struct request_key key = {wc->wr_id, 0};
 	struct request *request;
 	struct qp *qp;
 
@@ -194,8 +239,7 @@ static void complete(struct srd_requests *requests, const struct srd_ev_wc *wc)
 	qp = find_number(requests, wc->ev.host, wc->qp_num);
 	if (!qp)
 		return;
-	key.qp = qp->pub.handle;
-	HASH_FIND(by_key, requests->in_flight, &key, sizeof(key), request);
+	request = find_request(requests, qp, wc->wr_id);
 	if (!request)
 		return;
 	qp->pub.in_flight--;
@@ -227,8 +271,7 @@ static void destroy_qp(struct srd_requests *requests, struct qp *qp)
 {
 	lose_requests(requests, qp);
 	qp->pub.destroyed = true;
-	if (qp->by_number.tbl)
-		HASH_DELETE(by_number, requests->by_number, qp);
+	drop_number(requests, qp);
 }
 
 static void forget_all(struct srd_requests *requests)
@@ -241,7 +284,7 @@ static void forget_all(struct srd_requests *requests)
 			destroy_qp(requests, qp);
 		if (requests->ops.qp)
 			requests->ops.qp(requests->arg, &qp->pub);
-		HASH_DELETE(by_handle, requests->by_handle, qp);
+		drop_qp(requests, qp);
 		srd_free(qp);
 	}
 }

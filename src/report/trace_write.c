@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -94,8 +93,7 @@ static json_t *text_json(const char *text)
 	return json;
 }
 
-/* The header as text, to be released with free; NULL: no memory. */
-static char *header_text(const struct srd_trace_run *run)
+static json_t *header_json(const struct srd_trace_run *run)
 {
 	json_t *header = json_pack("{ss ss so so so so so}", "tool", "srdlab", "version",
 				   SRDLAB_VERSION, "script", text_json(run->script), "backend",
@@ -103,31 +101,46 @@ static char *header_text(const struct srd_trace_run *run)
 				   "options", text_json(run->options), "seed",
 				   /* JSON integers of jansson are signed */
 				   json_sprintf("%" PRIu64, run->seed));
-	char *text = NULL;
 
-	if (header && !srd_trace_schema_write(header))
-		text = json_dumps(header, JSON_COMPACT);
+	if (!header || !srd_trace_schema_write(header))
+		return header;
 	json_decref(header);
+	return NULL;
+}
+
+/* HEADER as it is in the file, with its padding, for srd_free; NULL: no memory. */
+static char *header_text(const json_t *header, size_t *size)
+{
+	size_t length = json_dumpb(header, NULL, 0, JSON_COMPACT);
+	char *text;
+
+	*size = (length + 7) / 8 * 8;
+	text = length ? srd_malloc(*size) : NULL;
+	if (!text)
+		return NULL;
+	memset(text, ' ', *size);
+	json_dumpb(header, text, *size, JSON_COMPACT);
 	return text;
 }
 
 static int write_header(struct srd_trace *trace, const struct srd_trace_run *run)
 {
 	struct srd_trace_start start = {.version = SRD_TRACE_VERSION};
-	static const char spaces[8] = "        ";
-	char *text = header_text(run);
-	size_t length, padding;
+	json_t *header = header_json(run);
+	char *text;
+	size_t size;
 
+	if (!header)
+		return -ENOMEM;
+	text = header_text(header, &size);
+	json_decref(header);
 	if (!text)
 		return -ENOMEM;
-	length = strlen(text);
-	padding = -length % 8;
-	start.header = (uint32_t)(length + padding);
 	memcpy(start.magic, SRD_TRACE_MAGIC, sizeof(start.magic));
+	start.header = (uint32_t)size;
 	write_out(trace, (const char *)&start, sizeof(start));
-	write_out(trace, text, length);
-	write_out(trace, spaces, padding);
-	free(text);
+	write_out(trace, text, size);
+	srd_free(text);
 	return -trace->failed;
 }
 

@@ -1,8 +1,9 @@
 #!/bin/sh
 # srdlab run --trace and --timeline, and srdlab show: one run, seen from all sides.
-# usage: trace.sh SRDLAB
+# usage: trace.sh SRDLAB FOLDER-OF-KEPT-TRACES
 set -eu
 srdlab=$1
+kept=$2
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
@@ -48,9 +49,24 @@ ends 0 "$srdlab" show --qp 1 --event wr_post --no-summary "$dir/t"
 [ "$(grep -c "wr_post" "$dir/out")" = 3 ] || fail "not three requests: $(cat "$dir/out")"
 grep -q '"ph":"b","name":"RDMA_WRITE"' "$dir/t.json" || fail "no request in the timeline"
 
+# The hash that a report shows is the one at the end of the file.
+ends 0 "$srdlab" run --verbose --seed 7 "$dir/put.lua"
+shows "$(tail -c 8 "$dir/t" | od -A n -t x8 | tr -d ' ')"
+
 # The same run gives the same bytes.
 ends 0 "$srdlab" run --seed 7 --trace "$dir/again" "$dir/put.lua"
 cmp "$dir/t" "$dir/again" || fail "two runs, two traces"
+
+# Traces of another srdlab, and of streams by hand.
+ends 0 "$srdlab" show "$kept/life.trace"
+shows "^requests    3 posted of 300 bytes, 1 without a completion, 0 refused$"
+shows "^events .*, and 1 of types that this srdlab does not know$"
+ends 0 "$srdlab" show "$kept/refused.trace"
+shows "^       - .* 0 "
+ends 2 "$srdlab" show "$kept/unfinished.trace"
+complains "the trace has no trailer: the run did not end, or it was cut short"
+ends 2 "$srdlab" show "$kept/future_version.trace"
+complains "the trace has version 2, this srdlab reads version 1"
 
 # Mistakes: each with one clear message.
 ends 2 "$srdlab" show "$dir/none"

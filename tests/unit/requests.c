@@ -145,6 +145,24 @@ static void whose_completion(void **state)
 	assert_int_equal(seen.num_posted, 3);
 }
 
+/* Only its own requests go with a queue pair. */
+static void a_destroy_takes_its_own(void **state)
+{
+	script_qp(&s, 0, 0, 1, 1);
+	script_qp(&s, 0, 0, 2, 2);
+	for (uint32_t i = 0; i < 3; i++) {
+		script_post(&s, 1, 0, 1, i, 1, 10, 0);
+		script_post(&s, 1, 0, 2, i, 1, 10, 0);
+	}
+	script_qp_destroy(&s, 3, 0, 1);
+	assert_int_equal(seen.num_gone, 3);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(seen.gone[i].number, 1 + 2 * i);
+	assert_int_equal(srd_requests_qp_find(requests, 2)->in_flight, 3);
+	assert_null(srd_requests_qp_by_number(requests, 0, 1));
+	assert_int_equal(srd_requests_qp_by_number(requests, 0, 2)->handle, 2);
+}
+
 static void other_events_are_no_requests(void **state)
 {
 	struct srd_ev_wc recv = {
@@ -208,6 +226,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(posted_and_completed, setup, teardown),
 		cmocka_unit_test_setup_teardown(refused_sessions, setup, teardown),
 		cmocka_unit_test_setup_teardown(whose_completion, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_destroy_takes_its_own, setup, teardown),
 		cmocka_unit_test_setup_teardown(other_events_are_no_requests, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_scenario_starts_afresh, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_memory, setup, teardown),

@@ -236,11 +236,11 @@ static void changed_anywhere(void **state)
 	write_trace(file_path, SRD_NUM_EVENT_TYPES);
 	bytes = content(&size);
 	records = sizeof(struct srd_trace_start) + ((struct srd_trace_start *)bytes)->header;
-	for (size_t at = 0; at < size; at++) {
+	for (size_t at = 0; at < size; at += 7) {
 		bytes[at] ^= 0x40;
 		if (at >= records && at < size - sizeof(struct srd_trace_trailer))
 			assert_int_equal(read_all(bytes, size, &error), -EINVAL);
-		else if (at < records && at % 101 == 0) /* may be a letter of a name */
+		else if (at < records && at % 91 == 0) /* may be a letter of a name */
 			read_all(bytes, size, &error);
 		bytes[at] ^= 0x40;
 	}
@@ -500,35 +500,36 @@ static void full_in_the_middle(void **state)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 }
 
+/* jansson allocates in the same place here, so that its failures come too: some thousands. */
 static void no_memory(void **state)
 {
 	struct srd_trace_reader *reader = NULL;
 	struct srd_trace *trace = NULL;
-	const struct srd_event *event;
 	struct srd_error error = {0};
-	uint64_t n;
+	bool failed = true;
 	int result;
 
-	for (n = 1;; n++) {
+	json_set_alloc_funcs(srd_malloc, srd_free);
+	for (uint64_t n = 1; failed; n += n < 30 ? 1 : 31) {
 		srd_alloc_fail_at(n);
 		result = srd_trace_create(file_path, &run, &trace, &error);
+		failed = srd_alloc_count() >= n;
+		assert_true(!result || result == -ENOMEM);
 		if (!result)
-			break;
-		assert_int_equal(result, -ENOMEM);
+			assert_int_equal(srd_trace_close(trace, &error), 0);
 	}
-	assert_true(n > 1);
-	assert_int_equal(srd_trace_close(trace, &error), 0);
-	for (n = 1;; n++) {
+	failed = true;
+	for (uint64_t n = 1; failed; n += n < 30 ? 1 : 31) {
 		srd_alloc_fail_at(n);
 		result = srd_trace_read(file_path, &reader, &error);
+		failed = srd_alloc_count() >= n;
+		/* the JSON reader has no words of its own for it */
+		assert_true(!result || result == -ENOMEM || strstr(error.message, "not JSON"));
 		if (!result)
-			break;
-		assert_int_equal(result, -ENOMEM);
+			srd_trace_reader_close(reader);
 	}
-	assert_true(n > 3);
-	assert_int_equal(srd_trace_next(reader, &event, &error), 0);
-	srd_trace_reader_close(reader);
 	srd_trace_reader_close(NULL);
+	json_set_alloc_funcs(malloc, free);
 }
 
 int main(void)
