@@ -212,7 +212,7 @@ check("nothing else fails", last_line(one.out) == "114 passed, 26 failed, 0 skip
 check("the failing seeds are named", has(one.out, "three of them [seeds 3, 6, 9, 12, 15, 18]"), one.out)
 check("seeds have traces of their own", select(2, one.out:gsub("trace %x+", {})) > 40, one.out)
 case("a crash costs one scenario", "srdlab run --jobs 2 --unsafe-lua " .. S .. "crash.lua", 1, {
-	out = { "crash.lua:5: error: its process was killed by signal 11 (Segmentation fault)",
+	out = { "crash.lua:5: error: its process was killed by signal 9 (Killed)",
 		"crash.lua:10: error: its process ended by itself with status 3" },
 	last = "2 passed, 2 failed, 0 skipped" })
 case("a replay asks before it takes unsafe Lua", "srdlab replay srdlab-replay/crash-10-seed1.json", 2,

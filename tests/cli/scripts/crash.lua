@@ -3,7 +3,7 @@ local srd = require "srdlab"
 srd.scenario("before", {}, function() end)
 
 srd.scenario("crash", {}, function()
-	os.execute "kill -SEGV $PPID"
+	os.execute "kill -KILL $PPID"
 	while true do end
 end)
 
