@@ -156,6 +156,8 @@ int srd_cli_replay_read(const char *path, struct srd_cli_replay_file *out, struc
 	out->root = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
 	if (!out->root && where.line < 0)
 		return srd_error_set(error, -ENOENT, "%s", where.text);
+	if (!out->root && json_error_code(&where) == json_error_out_of_memory)
+		return srd_error_set(error, -ENOMEM, "%s: out of memory", path);
 	if (!out->root)
 		return srd_error_set(error, -EPROTO, "%s:%d: error: %s", path, where.line,
 				     where.text);

@@ -14,6 +14,13 @@
 #include "report.h"
 #include "verbs/alloc.h"
 
+/* A writer, and whether anything that it was asked for failed: libxml2 has one reason only. */
+struct xml {
+	xmlBufferPtr buffer;
+	xmlTextWriterPtr writer;
+	bool failed;
+};
+
 struct junit {
 	struct srd_report report;
 	FILE *out;
@@ -22,63 +29,118 @@ struct junit {
 	char profile[256];
 	/* The suite that is being collected: its counts stand before its cases. */
 	char *file;
-	xmlBufferPtr cases;
-	xmlTextWriterPtr writer;
+	struct xml cases;
 	uint64_t tests, failures, errors, skipped;
 	uint64_t time; /* ns */
 };
 
-/* libxml2 holds its memory itself, and reports every failure as -1. */
 #define X(text) ((const xmlChar *)(text))
 
-static void put_attribute(xmlTextWriterPtr w, const char *name, uint64_t value)
+static void xml_open(struct xml *xml)
 {
-	xmlTextWriterWriteFormatAttribute(w, X(name), "%" PRIu64, value);
+	xmlResetLastError();
+	xml->buffer = xmlBufferCreate();
+	xml->writer = xml->buffer ? xmlNewTextWriterMemory(xml->buffer, 0) : NULL;
+	xml->failed = !xml->writer || xmlTextWriterSetIndent(xml->writer, 1) < 0;
 }
 
-static void put_time(xmlTextWriterPtr w, uint64_t ns)
+/* Some calls of libxml2 do without what they had no memory for, and note it only. */
+static bool xml_failed(const struct xml *xml)
 {
-	xmlTextWriterWriteFormatAttribute(w, X("time"), "%" PRIu64 ".%06u", ns / 1000000000,
-					  (unsigned int)(ns % 1000000000 / 1000));
+	const xmlError *error = xmlGetLastError();
+
+	return xml->failed || (error && error->code == XML_ERR_NO_MEMORY);
 }
 
-static void put_property(xmlTextWriterPtr w, const char *name, const char *value)
+static void xml_close(struct xml *xml)
 {
-	xmlTextWriterStartElement(w, X("property"));
-	xmlTextWriterWriteAttribute(w, X("name"), X(name));
-	xmlTextWriterWriteAttribute(w, X("value"), X(value));
-	xmlTextWriterEndElement(w);
+	if (xml->writer)
+		xmlFreeTextWriter(xml->writer);
+	if (xml->buffer)
+		xmlBufferFree(xml->buffer);
+	memset(xml, 0, sizeof(*xml));
 }
 
-static void put_failure(xmlTextWriterPtr w, const struct srd_failure *failure, const char *element)
+static void begin_element(struct xml *xml, const char *name)
 {
-	xmlTextWriterStartElement(w, X(element));
-	xmlTextWriterWriteAttribute(w, X("type"), X(failure->rule ? failure->rule : "error"));
-	xmlTextWriterWriteFormatAttribute(w, X("message"), "%.*s",
-					  srd_report_summary_length(failure->message),
-					  failure->message);
-	xmlTextWriterWriteFormatString(w, "%s:%d: error: %s", failure->file, failure->line,
-				       failure->message);
-	xmlTextWriterEndElement(w);
+	xml->failed = xml->failed || xmlTextWriterStartElement(xml->writer, X(name)) < 0;
 }
 
-static void put_outcome(xmlTextWriterPtr w, const struct srd_report_case *one)
+static void end_element(struct xml *xml)
+{
+	xml->failed = xml->failed || xmlTextWriterEndElement(xml->writer) < 0;
+}
+
+static void __attribute__((format(printf, 3, 4)))
+put_attribute(struct xml *xml, const char *name, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	xml->failed = xml->failed ||
+		      xmlTextWriterWriteVFormatAttribute(xml->writer, X(name), format, args) < 0;
+	va_end(args);
+}
+
+static void __attribute__((format(printf, 2, 3))) put_text(struct xml *xml, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	xml->failed = xml->failed || xmlTextWriterWriteVFormatString(xml->writer, format, args) < 0;
+	va_end(args);
+}
+
+static void put_number(struct xml *xml, const char *name, uint64_t value)
+{
+	put_attribute(xml, name, "%" PRIu64, value);
+}
+
+static void put_time(struct xml *xml, uint64_t ns)
+{
+	put_attribute(xml, "time", "%" PRIu64 ".%06u", ns / 1000000000,
+		      (unsigned int)(ns % 1000000000 / 1000));
+}
+
+static void put_property(struct xml *xml, const char *name, const char *value)
+{
+	begin_element(xml, "property");
+	put_attribute(xml, "name", "%s", name);
+	put_attribute(xml, "value", "%s", value);
+	end_element(xml);
+}
+
+static void put_failure(struct xml *xml, const struct srd_failure *failure, const char *element)
+{
+	begin_element(xml, element);
+	put_attribute(xml, "type", "%s", failure->rule ? failure->rule : "error");
+	put_attribute(xml, "message", "%.*s", srd_report_summary_length(failure->message),
+		      failure->message);
+	put_text(xml, "%s:%d: error: %s", failure->file, failure->line, failure->message);
+	end_element(xml);
+}
+
+static void put_outcome(struct xml *xml, const struct srd_report_case *one)
 {
 	const char *element = one->broken || !one->name ? "error" : "failure";
 
 	if (one->result->verdict == SRD_SKIPPED) {
-		xmlTextWriterStartElement(w, X("skipped"));
-		xmlTextWriterWriteAttribute(w, X("message"), X(one->result->skip_reason));
-		xmlTextWriterEndElement(w);
+		begin_element(xml, "skipped");
+		put_attribute(xml, "message", "%s", one->result->skip_reason);
+		end_element(xml);
 	}
 	for (int i = 0; i < one->result->num_failures; i++)
-		put_failure(w, &one->result->failures[i], element);
-	if (one->log && *one->log)
-		xmlTextWriterWriteElement(w, X("system-out"), X(one->log));
-	if (one->repeat)
-		xmlTextWriterWriteFormatElement(w, X("system-err"),
-						"seed %" PRIu64 "\nrepeat: %s\n", one->seed,
-						one->repeat);
+		put_failure(xml, &one->result->failures[i], element);
+	if (one->log && *one->log) {
+		begin_element(xml, "system-out");
+		put_text(xml, "%s", one->log);
+		end_element(xml);
+	}
+	if (one->repeat) {
+		begin_element(xml, "system-err");
+		put_text(xml, "seed %" PRIu64 "\nrepeat: %s\n", one->seed, one->repeat);
+		end_element(xml);
+	}
 }
 
 static void count(struct junit *junit, const struct srd_report_case *one)
@@ -102,86 +164,77 @@ static void count(struct junit *junit, const struct srd_report_case *one)
 
 static int put_case(struct junit *junit, const struct srd_report_case *one)
 {
-	xmlTextWriterPtr w = junit->writer;
 	const char *name = one->name ? one->name : "it could not be loaded";
+	struct xml *xml = &junit->cases;
 
-	xmlTextWriterStartElement(w, X("testcase"));
+	begin_element(xml, "testcase");
 	if (junit->seeds)
-		xmlTextWriterWriteFormatAttribute(w, X("name"), "%s [seed %" PRIu64 "]", name,
-						  one->seed);
+		put_attribute(xml, "name", "%s [seed %" PRIu64 "]", name, one->seed);
 	else
-		xmlTextWriterWriteAttribute(w, X("name"), X(name));
-	xmlTextWriterWriteAttribute(w, X("classname"), X(one->file));
-	put_time(w, one->result->wall_time);
-	put_outcome(w, one);
+		put_attribute(xml, "name", "%s", name);
+	put_attribute(xml, "classname", "%s", one->file);
+	put_time(xml, one->result->wall_time);
+	put_outcome(xml, one);
+	end_element(xml);
 	count(junit, one);
-	return xmlTextWriterEndElement(w) < 0 ? -ENOMEM : 0;
+	return xml_failed(xml) ? -ENOMEM : 0;
 }
 
 static int open_suite(struct junit *junit, const char *file)
 {
-	junit->file = srd_strdup(file);
-	junit->cases = xmlBufferCreate();
-	junit->writer = junit->cases ? xmlNewTextWriterMemory(junit->cases, 0) : NULL;
 	junit->tests = junit->failures = junit->errors = junit->skipped = junit->time = 0;
-	if (!junit->file || !junit->writer)
-		return -ENOMEM;
-	xmlTextWriterSetIndent(junit->writer, 1);
-	return 0;
+	junit->file = srd_strdup(file);
+	xml_open(&junit->cases);
+	return junit->file && !junit->cases.failed ? 0 : -ENOMEM;
 }
 
 static void drop_suite(struct junit *junit)
 {
-	if (junit->writer)
-		xmlFreeTextWriter(junit->writer);
-	if (junit->cases)
-		xmlBufferFree(junit->cases);
+	xml_close(&junit->cases);
 	srd_free(junit->file);
-	junit->writer = NULL;
-	junit->cases = NULL;
 	junit->file = NULL;
 }
 
-static void put_suite_head(xmlTextWriterPtr w, const struct junit *junit)
+static void put_suite_head(struct xml *xml, const struct junit *junit)
 {
-	xmlTextWriterStartElement(w, X("testsuite"));
-	xmlTextWriterWriteAttribute(w, X("name"), X(junit->file));
-	put_attribute(w, "tests", junit->tests);
-	put_attribute(w, "failures", junit->failures);
-	put_attribute(w, "errors", junit->errors);
-	put_attribute(w, "skipped", junit->skipped);
-	put_time(w, junit->time);
-	xmlTextWriterStartElement(w, X("properties"));
-	put_property(w, "version", SRDLAB_VERSION);
-	put_property(w, "backend", junit->backend);
+	begin_element(xml, "testsuite");
+	put_attribute(xml, "name", "%s", junit->file);
+	put_number(xml, "tests", junit->tests);
+	put_number(xml, "failures", junit->failures);
+	put_number(xml, "errors", junit->errors);
+	put_number(xml, "skipped", junit->skipped);
+	put_time(xml, junit->time);
+	begin_element(xml, "properties");
+	put_property(xml, "version", SRDLAB_VERSION);
+	put_property(xml, "backend", junit->backend);
 	if (*junit->profile)
-		put_property(w, "profile", junit->profile);
-	put_property(w, "file", junit->file);
-	xmlTextWriterEndElement(w);
+		put_property(xml, "profile", junit->profile);
+	put_property(xml, "file", junit->file);
+	end_element(xml);
 }
 
 /* The suite to the file: its head through a writer of its own, then the cases as they are. */
 static int close_suite(struct junit *junit)
 {
-	xmlBufferPtr buffer = xmlBufferCreate();
-	xmlTextWriterPtr w = buffer ? xmlNewTextWriterMemory(buffer, 0) : NULL;
-	int rc = -ENOMEM;
+	struct xml xml;
+	int rc;
 
-	if (!w || xmlTextWriterFlush(junit->writer) < 0)
-		goto out;
-	xmlTextWriterSetIndent(w, 1);
-	put_suite_head(w, junit);
-	xmlTextWriterWriteRaw(w, xmlBufferContent(junit->cases));
-	if (xmlTextWriterEndElement(w) < 0 || xmlTextWriterFlush(w) < 0)
-		goto out;
-	fputs((const char *)xmlBufferContent(buffer), junit->out);
-	rc = 0;
-out:
-	if (w)
-		xmlFreeTextWriter(w);
-	if (buffer)
-		xmlBufferFree(buffer);
+	xml_open(&xml);
+	if (!xml.failed && xmlTextWriterFlush(junit->cases.writer) < 0)
+		xml.failed = true;
+	if (!xml.failed)
+		put_suite_head(&xml, junit);
+	if (!xml.failed &&
+	    xmlTextWriterWriteRaw(xml.writer, xmlBufferContent(junit->cases.buffer)) < 0)
+		xml.failed = true;
+	end_element(&xml);
+	if (!xml.failed && xmlTextWriterFlush(xml.writer) < 0)
+		xml.failed = true;
+	if (!xml_failed(&xml))
+		fputs((const char *)xmlBufferContent(xml.buffer), junit->out);
 	drop_suite(junit);
+	rc = xml_failed(&xml) ? -ENOMEM : 0;
+	xml_close(&xml);
 	return rc;
 }
 

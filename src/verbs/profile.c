@@ -403,6 +403,8 @@ int srd_profile_parse(const char *path, const char *text, size_t length,
 	const char *culprit;
 	int result, line;
 
+	if (!root && json_error_code(&where) == json_error_out_of_memory)
+		return srd_error_set(error, -ENOMEM, "%s: error: no memory to parse it", path);
 	if (!root)
 		return srd_error_set(error, -EINVAL, "%s:%d: error: %s", path, where.line,
 				     where.text);
