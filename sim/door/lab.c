@@ -15,23 +15,14 @@ static int wait_for_arrival(struct srd_verbs *verbs, uint64_t deadline)
 {
 	struct srd_door *door = door_of(verbs);
 	struct srd_model *model = &door->model;
-	uint64_t next, arrivals;
+	int err = 0;
 
 	if (!srd_model_has_pending(model))
 		door->seen = srd_model_arrivals(model);
-	while ((arrivals = srd_model_arrivals(model)) == door->seen) {
-		next = srd_model_next(model);
-		if (next == UINT64_MAX && deadline == UINT64_MAX)
-			return EDEADLK;
-		if (next > deadline) {
-			if (deadline > srd_model_now(model))
-				srd_model_set_now(model, deadline);
-			return ETIMEDOUT;
-		}
-		srd_model_step(model);
-	}
-	door->seen = arrivals;
-	return 0;
+	if (srd_model_arrivals(model) == door->seen)
+		err = srd_model_run(model, deadline);
+	door->seen = srd_model_arrivals(model);
+	return err;
 }
 
 /* The oldest request with this wr id that the device has. */

@@ -17,18 +17,6 @@
 #define KEY_BITS      24 /* of which the lower name a region and the rest its generation */
 #define MIN_KEY_SHIFT 20
 
-static const size_t entry_size[SRD_NUM_POOLS] = {
-	[SRD_POOL_PD] = sizeof(struct srd_model_pd),
-	[SRD_POOL_MR] = sizeof(struct srd_model_mr),
-	[SRD_POOL_AH] = sizeof(struct srd_model_ah),
-	[SRD_POOL_CQ] = sizeof(struct srd_model_cq),
-	[SRD_POOL_QP] = sizeof(struct srd_model_qp),
-	[SRD_POOL_REQUEST] = sizeof(struct srd_request),
-	[SRD_POOL_FAULT] = sizeof(struct srd_planned_fault),
-	[SRD_POOL_TRANSFER] = sizeof(struct srd_transfer),
-	[SRD_POOL_PACKET] = sizeof(struct srd_packet),
-};
-
 /*
  * The arena of the model closed last, for the next one to take: mapping and touching fresh
  * pages costs more than a short scenario does.
@@ -71,7 +59,7 @@ static void layout_make(struct srd_layout *l, const struct srd_profile *p)
 	layout_add(l, sizeof(struct srd_model_state));
 	l->device = layout_add(l, SRD_MODEL_MAX_HOSTS * sizeof(struct srd_model_device));
 	for (int i = 0; i < SRD_NUM_POOLS; i++)
-		l->pool[i] = layout_add(l, ((uint64_t)l->capacity[i] + 1) * entry_size[i]);
+		l->pool[i] = layout_add(l, ((uint64_t)l->capacity[i] + 1) * srd_entry_size[i]);
 	l->inline_data = layout_add(l, ((uint64_t)MAX_REQUESTS + 1) * SRD_INLINE_STRIDE);
 	l->qpn = layout_add(l, (uint64_t)l->qpn_slots * SRD_MODEL_MAX_HOSTS *
 				       sizeof(struct srd_qpn_slot));
@@ -183,7 +171,7 @@ static uint64_t arena_used(const struct srd_model_state *state)
 	uint64_t used = state->blocks.high;
 
 	for (int i = 0; i < SRD_NUM_POOLS; i++)
-		used += state->pool[i].high * entry_size[i];
+		used += state->pool[i].high * srd_entry_size[i];
 	return used;
 }
 
@@ -205,36 +193,15 @@ const struct srd_profile *srd_model_profile(const struct srd_model *m)
 	return srd_profile_of(m);
 }
 
-static void *pool_entry(const struct srd_model *m, enum srd_pool_kind kind, uint32_t index)
-{
-	return (uint8_t *)m->state + m->state->layout.pool[kind] + index * entry_size[kind];
-}
-
-uint32_t srd_pool_get(struct srd_model *m, enum srd_pool_kind kind)
+uint32_t srd_pool_grow(struct srd_model *m, enum srd_pool_kind kind)
 {
 	struct srd_pool *pool = &m->state->pool[kind];
-	uint32_t index = pool->free;
 
-	if (index) {
-		pool->free = *(uint32_t *)pool_entry(m, kind, index);
-	} else {
-		if (pool->high == pool->capacity)
-			return 0;
-		index = ++pool->high;
-		memset(pool_entry(m, kind, index), 0, entry_size[kind]);
-	}
+	if (pool->high == pool->capacity)
+		return 0;
 	pool->used++;
-	return index;
-}
-
-void srd_pool_put(struct srd_model *m, enum srd_pool_kind kind, uint32_t index)
-{
-	struct srd_pool *pool = &m->state->pool[kind];
-	uint32_t *entry = pool_entry(m, kind, index);
-
-	*entry = pool->free;
-	pool->free = index;
-	pool->used--;
+	memset(srd_pool_entry(m, kind, ++pool->high), 0, srd_entry_size[kind]);
+	return pool->high;
 }
 
 static int block_shift(uint64_t size)

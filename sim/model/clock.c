@@ -3,6 +3,8 @@
  * Virtual time: it stands still until the next event is processed. A request that was
  * ended early leaves an event behind, which is passed over without moving the clock.
  */
+#include <errno.h>
+
 #include "state.h"
 
 uint64_t srd_model_now(const struct srd_model *m)
@@ -35,23 +37,25 @@ static bool is_stale(const struct srd_model *m, uint32_t payload)
 	return m->request[payload].phase == SRD_PHASE_DEAD;
 }
 
+static void drop(struct srd_model *m, uint32_t payload)
+{
+	if (payload & SRD_EVENT_PACKET)
+		srd_packet_drop(m, payload & ~SRD_EVENT_PACKET);
+	else
+		srd_model_request_drop(m, &m->request[payload]);
+}
+
 uint64_t srd_model_next(struct srd_model *m)
 {
 	uint64_t time = srd_heap_next_time(m->heap);
 	uint32_t payload;
 
-	while (time != UINT64_MAX) {
-		payload = srd_heap_next_payload(m->heap);
-		if (likely(!is_stale(m, payload)))
-			return time;
+	while (time != UINT64_MAX && is_stale(m, srd_heap_next_payload(m->heap))) {
 		srd_heap_pop(m->heap, &time, &payload);
-		if (payload & SRD_EVENT_PACKET)
-			srd_packet_drop(m, payload & ~SRD_EVENT_PACKET);
-		else
-			srd_model_request_drop(m, &m->request[payload]);
+		drop(m, payload);
 		time = srd_heap_next_time(m->heap);
 	}
-	return UINT64_MAX;
+	return time;
 }
 
 bool srd_model_next_is_timer(const struct srd_model *m)
@@ -68,18 +72,45 @@ bool srd_model_next_is_timer(const struct srd_model *m)
 	return phase == SRD_PHASE_RNR_TIMER || phase == SRD_PHASE_TIMEOUT;
 }
 
-void srd_model_step(struct srd_model *m)
+/* Take the first event, which must be there, and let it happen. */
+static inline void process(struct srd_model *m)
 {
-	uint64_t time = srd_model_next(m);
 	uint32_t payload;
+	uint64_t time;
 
-	if (time == UINT64_MAX)
-		return;
 	srd_heap_pop(m->heap, &time, &payload);
+	if (unlikely(is_stale(m, payload))) {
+		drop(m, payload);
+		return;
+	}
 	srd_model_set_now(m, time);
 	m->state->events++;
-	if (payload & SRD_EVENT_PACKET)
+	if (unlikely(payload & SRD_EVENT_PACKET))
 		srd_packet_due(m, payload & ~SRD_EVENT_PACKET);
 	else
 		srd_request_due(m, &m->request[payload]);
+}
+
+void srd_model_step(struct srd_model *m)
+{
+	if (srd_model_next(m) != UINT64_MAX)
+		process(m);
+}
+
+int srd_model_run(struct srd_model *m, uint64_t deadline)
+{
+	uint64_t arrivals = m->state->arrivals, time;
+
+	do {
+		time = srd_heap_next_time(m->heap);
+		if (unlikely(time > deadline || time == UINT64_MAX)) {
+			if (deadline == UINT64_MAX)
+				return EDEADLK;
+			if (deadline > m->state->now)
+				srd_model_set_now(m, deadline);
+			return ETIMEDOUT;
+		}
+		process(m);
+	} while (m->state->arrivals == arrivals);
+	return 0;
 }

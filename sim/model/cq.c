@@ -69,6 +69,12 @@ const struct srd_cqe *srd_model_cq_take(struct srd_model *m, uint32_t index)
 {
 	struct srd_model_cq *cq = &m->cq[index];
 
+	if (likely(cq->num_rings == 1)) {
+		if (cq->sub[0].head == cq->sub[0].tail)
+			return NULL;
+		m->state->departures++;
+		return cq_entry(m, cq, 0, cq->sub[0].tail++);
+	}
 	for (uint32_t i = 0; i < cq->num_rings; i++) {
 		uint32_t ring = cq->next_poll;
 

@@ -174,17 +174,6 @@ int srd_model_mr_dereg(struct srd_model *m, uint32_t index)
 	return 0;
 }
 
-const struct srd_model_mr *srd_mr_find(const struct srd_model *m, uint32_t pd, uint32_t key,
-				       uint32_t rights)
-{
-	uint32_t index = key & ((1u << m->state->key_shift) - 1);
-	const struct srd_model_mr *mr = &m->mr[index];
-
-	if (index > m->state->pool[SRD_POOL_MR].high || mr->key != key || mr->pd != pd || !index)
-		return NULL;
-	return rights & ~mr->access ? NULL : mr;
-}
-
 uint16_t srd_ah_find(const struct srd_model *m, uint32_t pd, uint32_t host)
 {
 	uint32_t ah;
@@ -287,16 +276,6 @@ int srd_model_ah_destroy(struct srd_model *m, uint16_t number)
 	if (last)
 		ah_release(m, number);
 	return 0;
-}
-
-struct srd_model_qp *srd_qp_find(const struct srd_model *m, uint32_t host, uint32_t qpn)
-{
-	uint32_t slot = qpn - 1;
-
-	if (slot >= m->device[host].qpn_high)
-		return NULL;
-	slot = m->qpn[(size_t)host * m->state->layout.qpn_slots + slot].qp;
-	return slot ? &m->qp[slot] : NULL;
 }
 
 /*

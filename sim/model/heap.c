@@ -3,6 +3,8 @@
  * A heap with four children to a node: half the levels of a binary one, and the children of
  * a node share a cache line or two.
  */
+#include <string.h>
+
 #include "heap.h"
 
 static inline unsigned __int128 key(const struct srd_heap_event *e)
@@ -67,14 +69,57 @@ static void take_first(struct srd_heap *heap)
 	sift_up(heap, hole, last);
 }
 
-/*
- * After 2^32 arrivals the numbers would wrap: number what is there anew from 0. Taking the
- * first and storing it behind the shrunken heap leaves the events in falling order.
- */
+void srd_heap_refill(struct srd_heap *heap)
+{
+	heap->near_first = 0;
+	heap->near_end = 0;
+	while (heap->count > 0 && heap->near_end < SRD_HEAP_NEAR / 2) {
+		heap->near[heap->near_end++] = heap->at[0];
+		take_first(heap);
+	}
+}
+
+static void push_far(struct srd_heap *heap, struct srd_heap_event event)
+{
+	sift_up(heap, heap->count++, event);
+}
+
+/* Make room at the end of the list. */
+static void near_reserve(struct srd_heap *heap)
+{
+	uint32_t count = heap->near_end - heap->near_first;
+
+	if (count == SRD_HEAP_NEAR) {
+		push_far(heap, heap->near[--heap->near_end]);
+		return;
+	}
+	if (heap->near_end < 2 * SRD_HEAP_NEAR)
+		return;
+	memmove(heap->near, &heap->near[heap->near_first], count * sizeof(heap->near[0]));
+	heap->near_first = 0;
+	heap->near_end = count;
+}
+
+/* EVENT is the newest, so that of two at the same time it is the later one. */
+static void push_near(struct srd_heap *heap, struct srd_heap_event event)
+{
+	uint32_t i;
+
+	near_reserve(heap);
+	for (i = heap->near_end++; i > heap->near_first; i--) {
+		if (heap->near[i - 1].time <= event.time)
+			break;
+		heap->near[i] = heap->near[i - 1];
+	}
+	heap->near[i] = event;
+}
+
+/* After 2^32 arrivals the numbers would wrap: number what is there anew from 0. */
 static void renumber(struct srd_heap *heap)
 {
-	uint32_t count = heap->count;
+	uint32_t count = heap->count, seq = 0;
 
+	/* Taking the first and storing it behind the shrunken heap sorts it, falling. */
 	while (heap->count > 0) {
 		struct srd_heap_event first = heap->at[0];
 
@@ -87,36 +132,45 @@ static void renumber(struct srd_heap *heap)
 		heap->at[i] = heap->at[count - 1 - i];
 		heap->at[count - 1 - i] = e;
 	}
+	for (uint32_t i = heap->near_first; i < heap->near_end; i++)
+		heap->near[i].order = (uint64_t)seq++ << 32 | (uint32_t)heap->near[i].order;
 	for (uint32_t i = 0; i < count; i++)
-		heap->at[i].order = (uint64_t)i << 32 | (uint32_t)heap->at[i].order;
+		heap->at[i].order = (uint64_t)seq++ << 32 | (uint32_t)heap->at[i].order;
 	heap->count = count;
-	heap->next_seq = count;
+	heap->next_seq = seq;
 }
 
 void srd_heap_init(struct srd_heap *heap, uint32_t capacity)
 {
-	*heap = (struct srd_heap){.capacity = capacity};
+	heap->count = 0;
+	heap->capacity = capacity;
+	heap->next_seq = 0;
+	heap->near_first = 0;
+	heap->near_end = 0;
+}
+
+/* Whether an event at TIME belongs into the list rather than behind it. */
+static bool is_near(const struct srd_heap *heap, uint64_t time)
+{
+	uint32_t count = heap->near_end - heap->near_first;
+
+	if (count < SRD_HEAP_NEAR && !heap->count)
+		return true;
+	return count && time < heap->near[heap->near_end - 1].time;
 }
 
 bool srd_heap_push(struct srd_heap *heap, uint64_t time, uint32_t payload)
 {
 	struct srd_heap_event event = {.time = time};
 
-	if (heap->count == heap->capacity)
+	if (srd_heap_count(heap) == heap->capacity)
 		return false;
 	if (heap->next_seq == UINT32_MAX)
 		renumber(heap);
 	event.order = (uint64_t)heap->next_seq++ << 32 | payload;
-	sift_up(heap, heap->count++, event);
-	return true;
-}
-
-bool srd_heap_pop(struct srd_heap *heap, uint64_t *time, uint32_t *payload)
-{
-	if (!heap->count)
-		return false;
-	*time = heap->at[0].time;
-	*payload = (uint32_t)heap->at[0].order;
-	take_first(heap);
+	if (is_near(heap, time))
+		push_near(heap, event);
+	else
+		push_far(heap, event);
 	return true;
 }

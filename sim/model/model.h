@@ -202,6 +202,11 @@ uint64_t srd_model_next(struct srd_model *model);
 bool srd_model_next_is_timer(const struct srd_model *model);
 /* Process that event. */
 void srd_model_step(struct srd_model *model);
+/*
+ * Process events until a completion entry is written. ETIMEDOUT: none was by DEADLINE,
+ * which is now. EDEADLK: DEADLINE is UINT64_MAX and nothing is left that could happen.
+ */
+int srd_model_run(struct srd_model *model, uint64_t deadline);
 /* Completion entries written so far, in all completion queues. */
 uint64_t srd_model_arrivals(const struct srd_model *model);
 /* Whether any of them is still in its queue. */

@@ -281,10 +281,51 @@ static inline struct srd_event srd_device_event(enum srd_event_type type, uint32
 		.object = object, .type = type, .source = SRD_SOURCE_DEVICE, .host = (uint8_t)host};
 }
 
-/* arena.c. 0: the pool is full. The entry is zero, or as its last owner left it but for the
- * first word. */
-uint32_t srd_pool_get(struct srd_model *model, enum srd_pool_kind kind);
-void srd_pool_put(struct srd_model *model, enum srd_pool_kind kind, uint32_t index);
+static const uint32_t srd_entry_size[SRD_NUM_POOLS] = {
+	[SRD_POOL_PD] = sizeof(struct srd_model_pd),
+	[SRD_POOL_MR] = sizeof(struct srd_model_mr),
+	[SRD_POOL_AH] = sizeof(struct srd_model_ah),
+	[SRD_POOL_CQ] = sizeof(struct srd_model_cq),
+	[SRD_POOL_QP] = sizeof(struct srd_model_qp),
+	[SRD_POOL_REQUEST] = sizeof(struct srd_request),
+	[SRD_POOL_FAULT] = sizeof(struct srd_planned_fault),
+	[SRD_POOL_TRANSFER] = sizeof(struct srd_transfer),
+	[SRD_POOL_PACKET] = sizeof(struct srd_packet),
+};
+
+static inline uint32_t *srd_pool_entry(const struct srd_model *m, enum srd_pool_kind kind,
+				       uint32_t index)
+{
+	return (uint32_t *)((uint8_t *)m->state + m->state->layout.pool[kind] +
+			    (size_t)index * srd_entry_size[kind]);
+}
+
+/* arena.c: an entry that was never used, zeroed; 0: the pool is full. */
+uint32_t srd_pool_grow(struct srd_model *model, enum srd_pool_kind kind);
+
+/* 0: the pool is full. The entry is zero, or as its last owner left it but for the first word. */
+static inline uint32_t srd_pool_get(struct srd_model *m, enum srd_pool_kind kind)
+{
+	struct srd_pool *pool = &m->state->pool[kind];
+	uint32_t index = pool->free;
+
+	if (unlikely(!index))
+		return srd_pool_grow(m, kind);
+	pool->free = *srd_pool_entry(m, kind, index);
+	pool->used++;
+	return index;
+}
+
+static inline void srd_pool_put(struct srd_model *m, enum srd_pool_kind kind, uint32_t index)
+{
+	struct srd_pool *pool = &m->state->pool[kind];
+
+	*srd_pool_entry(m, kind, index) = pool->free;
+	pool->free = index;
+	pool->used--;
+}
+
+/* arena.c */
 /* A ring of SIZE bytes as an offset into m->blocks, plus one; 0: no room. */
 uint64_t srd_block_get(struct srd_model *model, uint64_t size);
 void srd_block_put(struct srd_model *model, uint64_t block, uint64_t size);
@@ -295,10 +336,29 @@ static inline void *srd_block_at(const struct srd_model *m, uint64_t block)
 }
 
 /* device.c */
-struct srd_model_qp *srd_qp_find(const struct srd_model *model, uint32_t host, uint32_t qpn);
+static inline struct srd_model_qp *srd_qp_find(const struct srd_model *m, uint32_t host,
+					       uint32_t qpn)
+{
+	uint32_t slot = qpn - 1;
+
+	if (slot >= m->device[host].qpn_high)
+		return NULL;
+	slot = m->qpn[(size_t)host * m->state->layout.qpn_slots + slot].qp;
+	return slot ? &m->qp[slot] : NULL;
+}
+
 /* The region of KEY in PD, if it grants RIGHTS; NULL: there is none. */
-const struct srd_model_mr *srd_mr_find(const struct srd_model *model, uint32_t pd, uint32_t key,
-				       uint32_t rights);
+static inline const struct srd_model_mr *srd_mr_find(const struct srd_model *m, uint32_t pd,
+						     uint32_t key, uint32_t rights)
+{
+	uint32_t index = key & ((1u << m->state->key_shift) - 1);
+	const struct srd_model_mr *mr = &m->mr[index];
+
+	if (index > m->state->pool[SRD_POOL_MR].high || mr->key != key || mr->pd != pd || !index)
+		return NULL;
+	return rights & ~mr->access ? NULL : mr;
+}
+
 /* The number of an address handle of PD for HOST; 0xffff: there is none. */
 uint16_t srd_ah_find(const struct srd_model *model, uint32_t pd, uint32_t host);
 void srd_device_forget(struct srd_model *model, uint32_t host);

@@ -120,7 +120,7 @@ static void check_against_list(uint64_t seed, uint32_t first_seq)
 			assert_true(srd_heap_pop(heap, &time, &payload));
 			assert_int_equal(payload, list_take_first(&list));
 		}
-		assert_int_equal(heap->count, list.count);
+		assert_int_equal(srd_heap_count(heap), list.count);
 	}
 	free(heap);
 }
