@@ -73,7 +73,7 @@ char *srd_history_text(const struct srd_history *a, const struct srd_history *b)
 		return NULL;
 	for (uint32_t i = count > SRD_HISTORY_EVENTS ? count - SRD_HISTORY_EVENTS : 0; i < count;
 	     i++) {
-		srd_event_text(&list[i]->event, text + at, MAX_LINE - 1);
+		srd_event_text_brief(&list[i]->event, text + at, MAX_LINE - 1);
 		at += strlen(text + at);
 		text[at++] = '\n';
 	}

@@ -110,7 +110,25 @@ int srd_event_value_text(const struct srd_event_field *field, uint64_t value, ch
 	return (int)t.used;
 }
 
-int srd_event_text(const struct srd_event *event, char *buf, size_t size)
+/* Whether a value says no more than that the field was not used. */
+static bool says_nothing(const struct srd_event_field *field, uint64_t value)
+{
+	if (value)
+		return false;
+	switch (field->format) {
+	case SRD_FIELD_DEC:
+	case SRD_FIELD_HEX:
+		return true;
+	case SRD_FIELD_COUNT:
+	case SRD_FIELD_ERRNO:
+		return false;
+	case SRD_FIELD_ENUM:
+		return field->values->flags;
+	}
+	return false;
+}
+
+static int event_text(const struct srd_event *event, bool brief, char *buf, size_t size)
 {
 	const struct srd_event_info *info = &srd_event_infos[event->type];
 	struct text t = {buf, size, 0};
@@ -122,12 +140,27 @@ int srd_event_text(const struct srd_event *event, char *buf, size_t size)
 	put(&t, "%10" PRIu64 ".%03u h%-3u %-10s %-*s", event->time / 1000,
 	    (unsigned)(event->time % 1000), event->host, object, alone ? 0 : 16, info->name);
 	for (int i = 0; i < info->num_fields; i++) {
+		uint64_t value = srd_event_value(event, &info->fields[i]);
+
+		/* The first field is what identifies the request, and 0 a request too. */
+		if (brief && i && says_nothing(&info->fields[i], value))
+			continue;
 		put(&t, " %s=", info->fields[i].name);
-		put_value(&t, &info->fields[i], srd_event_value(event, &info->fields[i]));
+		put_value(&t, &info->fields[i], value);
 	}
 	if (event->op)
 		put(&t, " op=%" PRIu32, event->op);
 	if (event->line)
 		put(&t, " line=%" PRIu32, event->line);
 	return (int)t.used;
+}
+
+int srd_event_text(const struct srd_event *event, char *buf, size_t size)
+{
+	return event_text(event, false, buf, size);
+}
+
+int srd_event_text_brief(const struct srd_event *event, char *buf, size_t size)
+{
+	return event_text(event, true, buf, size);
 }

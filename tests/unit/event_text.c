@@ -78,6 +78,20 @@ static void a_line(void **state)
 	assert_int_equal(srd_event_text(&e.ev, NULL, 0), strlen(want));
 }
 
+static void a_brief_line(void **state)
+{
+	struct srd_ev_wr_post e = {
+		.ev = {.time = 1000, .object = 2, .type = SRD_EV_WR_POST},
+		.length = 4096,
+		.opcode = SRD_WR_RDMA_WRITE,
+	};
+	char text[512];
+
+	srd_event_text_brief(&e.ev, text, sizeof(text));
+	assert_string_equal(text, "         1.000 h0   qp 2       wr_post          wr_id=0 "
+				  "length=4096 opcode=RDMA_WRITE");
+}
+
 static void every_field_has_a_text(void **state)
 {
 	uint64_t record[32];
@@ -101,6 +115,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values_by_name),
 		cmocka_unit_test(a_line),
+		cmocka_unit_test(a_brief_line),
 		cmocka_unit_test(every_field_has_a_text),
 	};
 
