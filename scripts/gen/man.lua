@@ -90,7 +90,7 @@ local function command_page(command)
 		end
 		page:macro("Dl $ %s", roff.escape(e[1]))
 	end
-	see_also(page, { "srdlab(1)", "srdlab-profile(5)", "srdlab-trace(5)" })
+	see_also(page, { "srdlab(1)", "srdlab-profile(5)", "srdlab-scenario(5)", "srdlab-trace(5)" })
 	return page
 end
 
@@ -131,6 +131,7 @@ pages["srdlab.1"] = function()
 	exit_status(page, everything)
 	table.sort(names)
 	table.insert(names, "srdlab-profile(5)")
+	table.insert(names, "srdlab-scenario(5)")
 	table.insert(names, "srdlab-trace(5)")
 	see_also(page, names)
 	return page
@@ -233,6 +234,12 @@ pages["srdlab-trace.5"] = function()
 		page:macro "El"
 	end
 	see_also(page, { "srdlab-run(1)", "srdlab-show(1)" })
+	return page
+end
+
+pages["srdlab-scenario.5"] = function()
+	local page = require "man_scenario"(spec.date)
+	see_also(page, { "srdlab-run(1)", "srdlab-profile(5)" })
 	return page
 end
 
