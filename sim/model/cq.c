@@ -110,7 +110,7 @@ void srd_cq_write(struct srd_model *m, uint32_t index, uint32_t ring, const stru
 	struct srd_sub_cq *sub = &cq->sub[ring];
 	bool lost = false;
 
-	if (m->sink.write)
+	if (unlikely(m->sink.write))
 		sub->tail = m->sink.consumed(m->sink.context, index, ring);
 	if (unlikely(sub->head - sub->tail == cq->entries)) {
 		lost = true;
@@ -120,9 +120,9 @@ void srd_cq_write(struct srd_model *m, uint32_t index, uint32_t ring, const stru
 			m->state->departures++;
 		}
 	}
-	if (sub->head - sub->tail != cq->entries) {
+	if (likely(sub->head - sub->tail != cq->entries)) {
 		*cq_entry(m, cq, ring, sub->head) = *entry;
-		if (m->sink.write)
+		if (unlikely(m->sink.write))
 			m->sink.write(m->sink.context, index, ring, sub->head, entry);
 		sub->head++;
 		m->state->arrivals++;

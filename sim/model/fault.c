@@ -253,11 +253,14 @@ int srd_model_qp_fault(struct srd_model *m, uint32_t qp, enum srd_lab_kind kind)
 int srd_model_host_fault(struct srd_model *m, uint32_t host, enum srd_lab_kind kind)
 {
 	struct srd_model_device *device = &m->device[host];
+	uint32_t qp;
 
 	if (host >= m->state->num_hosts || !device->present)
 		return ENOENT;
 	device->dead = kind == SRD_LAB_KILL;
 	if (kind == SRD_LAB_KILL) {
+		for (qp = device->first_qp; qp; qp = m->qp[qp].next_qp)
+			m->qp[qp].cut_off = true;
 		srd_packet_host_down(m, host);
 		return 0;
 	}

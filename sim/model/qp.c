@@ -118,6 +118,7 @@ int srd_model_qp_create(struct srd_model *m, const struct srd_qp_init *init, uin
 		.driver_state = SRD_QPS_RESET,
 		.rnr_retry = RNR_INFINITE,
 		.flags = init->flags,
+		.cut_off = m->device[host].dead,
 		.ud = init->ud,
 		.cap = init->cap,
 		.rq_mask = init->rq_descriptors - 1,
@@ -154,6 +155,7 @@ void srd_qp_forget(struct srd_model *m, uint32_t index)
 {
 	qp_detach(m, index, SRD_FLUSH_SILENT);
 	m->qp[index].gone = true;
+	m->qp[index].cut_off = true;
 }
 
 int srd_model_qp_destroy(struct srd_model *m, uint32_t index)

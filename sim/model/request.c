@@ -84,6 +84,8 @@ static uint32_t total_length(const struct srd_request *r)
 {
 	uint32_t total = 0;
 
+	if (likely(r->num_sge == 1 && !r->is_inline))
+		return r->sge[0].length;
 	if (r->is_inline)
 		return r->inline_length;
 	for (int i = 0; i < r->num_sge; i++)
@@ -91,11 +93,11 @@ static uint32_t total_length(const struct srd_request *r)
 	return total;
 }
 
-static bool lkeys_good(const struct srd_model *m, const struct srd_request *r)
+static bool lkeys_good(const struct srd_model *m, const struct srd_model_qp *qp,
+		       const struct srd_request *r)
 {
 	bool empty_counts = srd_profile_of(m)->zero_length_checks_key;
 	uint32_t rights = r->opcode == SRD_WR_RDMA_READ ? SRD_ACCESS_LOCAL_WRITE : 0;
-	uint32_t pd = m->qp[r->qp].pd;
 
 	if (r->is_inline)
 		return true;
@@ -105,7 +107,7 @@ static bool lkeys_good(const struct srd_model *m, const struct srd_request *r)
 		if (!sge->length && !empty_counts)
 			continue;
 		/* The descriptor has 24 bits for the key. */
-		if (!srd_mr_covers(srd_mr_find(m, pd, sge->lkey & 0xffffff, rights), sge->addr,
+		if (!srd_mr_covers(srd_mr_find(m, qp->pd, sge->lkey & 0xffffff, rights), sge->addr,
 				   sge->length))
 			return false;
 	}
@@ -113,31 +115,32 @@ static bool lkeys_good(const struct srd_model *m, const struct srd_request *r)
 }
 
 /* The address handle that it names, NULL where the device does not know it. */
-static const struct srd_model_ah *request_ah(const struct srd_model *m, const struct srd_request *r)
+static const struct srd_model_ah *
+request_ah(const struct srd_model *m, const struct srd_model_qp *qp, const struct srd_request *r)
 {
 	const struct srd_model_ah *ah = &m->ah[r->ah];
 
 	if (!r->ah || r->ah > m->state->pool[SRD_POOL_AH].high || !ah->valid || !ah->users ||
-	    ah->pd != m->qp[r->qp].pd)
+	    ah->pd != qp->pd)
 		return NULL;
 	return ah;
 }
 
 /* What the device finds wrong before anything is sent. In which order is a guess. */
-static uint8_t request_check(const struct srd_model *m, const struct srd_request *r,
-			     const struct srd_model_ah *ah)
+static uint8_t request_check(const struct srd_model *m, const struct srd_model_qp *qp,
+			     const struct srd_request *r, const struct srd_model_ah *ah)
 {
 	const struct srd_profile *p = srd_profile_of(m);
 	bool rdma = srd_request_is_rdma(r);
 
-	if (rdma && (m->qp[r->qp].ud ||
-		     !(r->opcode == SRD_WR_RDMA_READ ? p->cap_rdma_read : p->cap_rdma_write)))
+	if (rdma &&
+	    (qp->ud || !(r->opcode == SRD_WR_RDMA_READ ? p->cap_rdma_read : p->cap_rdma_write)))
 		return SRD_EFA_LOCAL_ERROR_UNSUPPORTED_OP;
 	if (!ah)
 		return SRD_EFA_LOCAL_ERROR_INVALID_AH;
 	if (r->length > (rdma ? p->max_rdma_size : p->mtu))
 		return SRD_EFA_LOCAL_ERROR_BAD_LENGTH;
-	return lkeys_good(m, r) ? 0 : SRD_EFA_LOCAL_ERROR_INVALID_LKEY;
+	return lkeys_good(m, qp, r) ? 0 : SRD_EFA_LOCAL_ERROR_INVALID_LKEY;
 }
 
 static void submit_event(struct srd_model *m, const struct srd_request *r)
@@ -153,32 +156,11 @@ static void submit_event(struct srd_model *m, const struct srd_request *r)
 	srd_stream_emit(m->stream, &event.ev);
 }
 
-static void submit_count(struct srd_model *m, const struct srd_request *r)
-{
-	struct srd_counters *c = &m->device[m->qp[r->qp].host].counters;
-
-	switch ((enum srd_wr_opcode)r->opcode) {
-	case SRD_WR_RDMA_WRITE:
-	case SRD_WR_RDMA_WRITE_WITH_IMM:
-		c->rdma_write_wrs++;
-		c->rdma_write_bytes += r->length;
-		break;
-	case SRD_WR_RDMA_READ:
-		c->rdma_read_wrs++;
-		c->rdma_read_bytes += r->length;
-		break;
-	case SRD_WR_SEND:
-	case SRD_WR_SEND_WITH_IMM:
-		c->send_wrs++;
-		c->send_bytes += r->length;
-		break;
-	}
-}
-
 void srd_model_request_submit(struct srd_model *m, uint32_t index, struct srd_request *r)
 {
 	struct srd_model_qp *qp = &m->qp[index];
 	const struct srd_model_ah *ah;
+	struct srd_op_counters *count;
 	uint8_t status;
 
 	r->qp = index;
@@ -188,19 +170,24 @@ void srd_model_request_submit(struct srd_model *m, uint32_t index, struct srd_re
 	list_append(m, qp, r);
 	if (unlikely(qp->first_fault))
 		srd_fault_adopt(m, r);
-	if (unlikely(qp->gone || m->device[qp->host].dead)) {
+	if (unlikely(qp->cut_off)) {
 		r->phase = SRD_PHASE_LOST;
 		return;
 	}
-	/* The device itself moved it to ERR and the library does not know. */
+	/*
+	 * The device itself moved it to ERR and the library does not know. In SQD requests are
+	 * processed as in RTS: a guess.
+	 */
 	if (unlikely(qp->state != SRD_QPS_RTS && qp->state != SRD_QPS_SQD)) {
 		srd_request_abort(m, r, SRD_EFA_FLUSHED, SRD_FLUSH_REPORT);
 		return;
 	}
-	ah = request_ah(m, r);
+	ah = request_ah(m, qp, r);
 	r->dest_host = ah ? ah->dest_host : qp->host;
-	status = request_check(m, r, ah);
-	submit_count(m, r);
+	status = request_check(m, qp, r, ah);
+	count = &m->device[qp->host].counters.op[srd_op_type(r->opcode)];
+	count->wrs++;
+	count->bytes += r->length;
 	if (m->stream)
 		submit_event(m, r);
 	if (likely(!status)) {
@@ -220,30 +207,15 @@ void srd_request_schedule(struct srd_model *m, struct srd_request *r, enum srd_p
 	srd_heap_push(m->heap, time, srd_request_index(m, r));
 }
 
-static enum srd_op_type efa_op(uint8_t opcode)
+static void write_entry(struct srd_model *m, const struct srd_model_qp *qp,
+			const struct srd_request *r)
 {
-	switch ((enum srd_wr_opcode)opcode) {
-	case SRD_WR_RDMA_READ:
-		return SRD_OP_TYPE_RDMA_READ;
-	case SRD_WR_RDMA_WRITE:
-	case SRD_WR_RDMA_WRITE_WITH_IMM:
-		return SRD_OP_TYPE_RDMA_WRITE;
-	case SRD_WR_SEND:
-	case SRD_WR_SEND_WITH_IMM:
-		break;
-	}
-	return SRD_OP_TYPE_SEND;
-}
-
-static void write_entry(struct srd_model *m, const struct srd_request *r)
-{
-	const struct srd_model_qp *qp = &m->qp[r->qp];
 	struct srd_cqe entry = {
 		.id = r->id,
 		.ordinal = (uint32_t)r->ordinal,
 		.qpn = qp->qpn,
 		.status = r->status,
-		.op = (uint8_t)efa_op(r->opcode),
+		.op = (uint8_t)srd_op_type(r->opcode),
 	};
 
 	srd_cq_write(m, qp->send_cq, qp->send_ring, &entry, qp);
@@ -251,20 +223,17 @@ static void write_entry(struct srd_model *m, const struct srd_request *r)
 
 static void count_error(struct srd_model *m, const struct srd_request *r)
 {
-	struct srd_counters *c = &m->device[m->qp[r->qp].host].counters;
-
-	if (efa_op(r->opcode) == SRD_OP_TYPE_RDMA_READ)
-		c->rdma_read_wr_err++;
-	else if (efa_op(r->opcode) == SRD_OP_TYPE_RDMA_WRITE)
-		c->rdma_write_wr_err++;
+	m->device[m->qp[r->qp].host].counters.op[srd_op_type(r->opcode)].errors++;
 }
 
 void srd_request_complete(struct srd_model *m, struct srd_request *r)
 {
+	struct srd_model_qp *qp = &m->qp[r->qp];
+
 	if (unlikely(r->status))
 		count_error(m, r);
-	write_entry(m, r);
-	list_remove(m, &m->qp[r->qp], r);
+	write_entry(m, qp, r);
+	list_remove(m, qp, r);
 	srd_model_request_drop(m, r);
 }
 
@@ -291,7 +260,7 @@ static bool completion_faults(struct srd_model *m, struct srd_request *r)
 		srd_fault_event(m, r, SRD_LAB_FAIL);
 	if (r->faults & SRD_FAULTED_DUPLICATE) {
 		srd_fault_event(m, r, SRD_LAB_DUPLICATE);
-		write_entry(m, r);
+		write_entry(m, &m->qp[r->qp], r);
 	}
 	return true;
 }
@@ -325,7 +294,7 @@ void srd_request_give_up(struct srd_model *m, struct srd_request *r)
 void srd_request_due(struct srd_model *m, struct srd_request *r)
 {
 	/* What a dead host had under way is not finished by anybody. */
-	if (unlikely(m->device[m->qp[r->qp].host].dead)) {
+	if (unlikely(m->qp[r->qp].cut_off)) {
 		r->phase = SRD_PHASE_LOST;
 		return;
 	}
@@ -411,7 +380,7 @@ void srd_request_abort(struct srd_model *m, struct srd_request *r, uint8_t statu
 	r->status = status;
 	if (how == SRD_FLUSH_REPORT) {
 		count_error(m, r);
-		write_entry(m, r);
+		write_entry(m, &m->qp[r->qp], r);
 	}
 	list_remove(m, &m->qp[r->qp], r);
 	if (event)

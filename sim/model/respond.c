@@ -112,8 +112,10 @@ static enum srd_memory_side store_list(struct srd_model *m, struct cursor *to, c
 }
 
 /* LOCAL and REMOTE: the status where the source or the target is not there. */
-static uint8_t side_status(enum srd_memory_side side, uint8_t source, uint8_t target)
+static inline uint8_t side_status(enum srd_memory_side side, uint8_t source, uint8_t target)
 {
+	if (likely(side == SRD_MEMORY_OK))
+		return 0;
 	switch (side) {
 	case SRD_MEMORY_OK:
 		return 0;
@@ -127,25 +129,33 @@ static uint8_t side_status(enum srd_memory_side side, uint8_t source, uint8_t ta
 	return SRD_EFA_LOCAL_ERROR_QP_INTERNAL_ERROR;
 }
 
-/* What has arrived of a write goes to its place, through MR. */
-static uint8_t place_write(struct srd_model *m, struct srd_request *r,
-			   const struct srd_model_mr *mr)
+/* A write that comes from several places, or from its descriptor. */
+static enum srd_memory_side gather_write(struct srd_model *m, struct srd_request *r,
+					 const struct srd_model_mr *mr)
 {
 	struct srd_sge target = {.addr = r->remote_addr + r->part_offset, .length = r->part_length};
 	struct cursor to = {.owner = mr->owner, .sge = &target, .count = 1};
 	struct cursor from = {.owner = m->qp[r->qp].owner, .sge = r->sge, .count = r->num_sge};
+
+	if (r->is_inline)
+		return store_list(m, &to, srd_model_request_inline(m, r) + r->part_offset,
+				  r->part_length);
+	cursor_skip(&from, r->part_offset);
+	return copy_lists(m, &to, &from, r->part_length);
+}
+
+/* What has arrived of a write goes to its place, through MR. */
+static uint8_t place_write(struct srd_model *m, struct srd_request *r,
+			   const struct srd_model_mr *mr)
+{
 	enum srd_memory_side side;
 
-	if (r->is_inline) {
-		side = store_list(m, &to, srd_model_request_inline(m, r) + r->part_offset,
-				  r->part_length);
-	} else if (likely(r->num_sge == 1)) {
-		side = m->memory.copy(m->memory.context, to.owner, target.addr, from.owner,
-				      r->sge[0].addr + r->part_offset, r->part_length);
-	} else {
-		cursor_skip(&from, r->part_offset);
-		side = copy_lists(m, &to, &from, r->part_length);
-	}
+	if (likely(r->num_sge == 1 && !r->is_inline))
+		side = m->memory.copy(m->memory.context, mr->owner, r->remote_addr + r->part_offset,
+				      m->qp[r->qp].owner, r->sge[0].addr + r->part_offset,
+				      r->part_length);
+	else
+		side = gather_write(m, r, mr);
 	return side_status(side, SRD_EFA_LOCAL_ERROR_INVALID_LKEY,
 			   SRD_EFA_REMOTE_ERROR_BAD_ADDRESS);
 }
@@ -341,19 +351,11 @@ static void not_ready(struct srd_model *m, struct srd_request *r, struct srd_mod
 		answer(m, r, SRD_EFA_REMOTE_ERROR_RNR);
 }
 
+/* A send does, and a write with immediate unless its target said that it needs none. */
 static bool needs_receive(const struct srd_request *r, const struct srd_model_qp *dest)
 {
-	switch ((enum srd_wr_opcode)r->opcode) {
-	case SRD_WR_SEND:
-	case SRD_WR_SEND_WITH_IMM:
-		return true;
-	case SRD_WR_RDMA_WRITE_WITH_IMM:
-		return !(dest->flags & SRD_EFADV_QP_FLAGS_UNSOLICITED_WRITE_RECV);
-	case SRD_WR_RDMA_WRITE:
-	case SRD_WR_RDMA_READ:
-		break;
-	}
-	return false;
+	return !srd_request_is_rdma(r) ||
+	       !(dest->flags & SRD_EFADV_QP_FLAGS_UNSOLICITED_WRITE_RECV);
 }
 
 static void accept_send(struct srd_model *m, struct srd_request *r, struct srd_model_qp *dest)
@@ -382,27 +384,25 @@ static void accept_write_imm(struct srd_model *m, struct srd_request *r, struct 
 	answer(m, r, status);
 }
 
+/* What may need a receive of the responder. */
+static void accept_message(struct srd_model *m, struct srd_request *r, struct srd_model_qp *dest)
+{
+	if (needs_receive(r, dest) && dest->rq_head == dest->rq_tail)
+		not_ready(m, r, dest);
+	else if (srd_request_is_rdma(r))
+		accept_write_imm(m, r, dest);
+	else
+		accept_send(m, r, dest);
+}
+
 static void accept(struct srd_model *m, struct srd_request *r, struct srd_model_qp *dest)
 {
-	if (needs_receive(r, dest) && dest->rq_head == dest->rq_tail) {
-		not_ready(m, r, dest);
-		return;
-	}
-	switch ((enum srd_wr_opcode)r->opcode) {
-	case SRD_WR_RDMA_WRITE:
+	if (likely(r->opcode == SRD_WR_RDMA_WRITE))
 		answer(m, r, do_write(m, r, dest));
-		break;
-	case SRD_WR_RDMA_READ:
+	else if (r->opcode == SRD_WR_RDMA_READ)
 		do_read(m, r, dest);
-		break;
-	case SRD_WR_RDMA_WRITE_WITH_IMM:
-		accept_write_imm(m, r, dest);
-		break;
-	case SRD_WR_SEND:
-	case SRD_WR_SEND_WITH_IMM:
-		accept_send(m, r, dest);
-		break;
-	}
+	else
+		accept_message(m, r, dest);
 }
 
 static void wrong_qkey(struct srd_model *m, struct srd_request *r)
@@ -433,7 +433,8 @@ static enum welcome look(const struct srd_model *m, const struct srd_request *r,
 			 struct srd_model_qp **dest)
 {
 	const struct srd_profile *p = srd_profile_of(m);
-	uint32_t from = m->qp[r->qp].host, host = r->dest_host;
+	const struct srd_model_qp *qp = &m->qp[r->qp];
+	uint32_t from = qp->host, host = r->dest_host;
 	const struct srd_model_device *device = &m->device[host];
 
 	if (unlikely(r->faults & SRD_FAULTED_FAIL))
@@ -443,7 +444,7 @@ static enum welcome look(const struct srd_model *m, const struct srd_request *r,
 	if (unlikely(host == from && !p->loopback))
 		return NO_LOOPBACK;
 	*dest = srd_qp_find(m, host, r->dest_qpn);
-	if (unlikely(!*dest || !ready_to_receive(*dest) || (*dest)->ud != m->qp[r->qp].ud))
+	if (unlikely(!*dest || !ready_to_receive(*dest) || (*dest)->ud != qp->ud))
 		return NO_QP;
 	if (unlikely(r->qkey != (*dest)->qkey))
 		return WRONG_QKEY;
@@ -452,18 +453,10 @@ static enum welcome look(const struct srd_model *m, const struct srd_request *r,
 	return WELCOME;
 }
 
-void srd_respond(struct srd_model *m, struct srd_request *r)
+static void refuse(struct srd_model *m, struct srd_request *r, enum welcome why)
 {
-	struct srd_counters *c = &m->device[r->dest_host].counters;
-	struct srd_model_qp *dest;
-
-	if (!r->transfer) {
-		c->rx_pkts++;
-		c->rx_bytes += r->opcode == SRD_WR_RDMA_READ ? 0 : r->length;
-	}
-	switch (look(m, r, &dest)) {
+	switch (why) {
 	case WELCOME:
-		accept(m, r, dest);
 		break;
 	case FAULTED:
 		answer(m, r, r->status);
@@ -487,6 +480,22 @@ void srd_respond(struct srd_model *m, struct srd_request *r)
 		answer(m, r, SRD_EFA_REMOTE_ERROR_UNKNOWN_PEER);
 		break;
 	}
+}
+
+void srd_respond(struct srd_model *m, struct srd_request *r)
+{
+	struct srd_counters *c = &m->device[r->dest_host].counters;
+	struct srd_model_qp *dest;
+	enum welcome welcome = look(m, r, &dest);
+
+	if (!r->transfer) {
+		c->rx_pkts++;
+		c->rx_bytes += r->opcode == SRD_WR_RDMA_READ ? 0 : r->length;
+	}
+	if (likely(welcome == WELCOME))
+		accept(m, r, dest);
+	else
+		refuse(m, r, welcome);
 }
 
 bool srd_respond_part(struct srd_model *m, struct srd_request *r)

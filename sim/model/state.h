@@ -75,12 +75,16 @@ struct srd_model_state {
 	struct srd_blocks blocks;
 };
 
+/* Of the requests of one type that a device was given. */
+struct srd_op_counters {
+	uint64_t wrs, bytes, errors;
+};
+
 /* The counters of amzn-drivers kernel/linux/efa/src/efa_verbs.c, and our own at the end. */
 struct srd_counters {
 	uint64_t tx_bytes, tx_pkts, rx_bytes, rx_pkts, rx_drops;
-	uint64_t send_bytes, send_wrs, recv_bytes, recv_wrs;
-	uint64_t rdma_read_wrs, rdma_read_bytes, rdma_read_wr_err, rdma_read_resp_bytes;
-	uint64_t rdma_write_wrs, rdma_write_bytes, rdma_write_wr_err, rdma_write_recv_bytes;
+	struct srd_op_counters op[3]; /* by enum srd_op_type */
+	uint64_t recv_bytes, recv_wrs, rdma_read_resp_bytes, rdma_write_recv_bytes;
 	uint64_t retrans_bytes, retrans_pkts, retrans_timeout_events;
 	uint64_t unresponsive_remote_events, impaired_remote_conn_events;
 	uint64_t qkey_violations;
@@ -175,7 +179,8 @@ struct srd_model_qp {
 	uint8_t rnr_retry;
 	uint8_t sqd_notify;
 	bool ud;
-	bool gone; /* its host was restarted: only the door's handle is left */
+	bool gone;    /* its host was restarted: only the door's handle is left */
+	bool cut_off; /* gone, or its host is dead: what is posted is lost */
 	uint32_t qkey;
 	uint32_t sq_psn;
 	uint32_t flags;
@@ -439,6 +444,19 @@ void srd_respond(struct srd_model *model, struct srd_request *request);
 bool srd_respond_part(struct srd_model *model, struct srd_request *request);
 /* Place a part of what was read; sets the status where that fails. */
 void srd_read_part(struct srd_model *model, struct srd_request *request);
+
+static inline enum srd_op_type srd_op_type(uint8_t opcode)
+{
+	static const uint8_t types[] = {
+		[SRD_WR_RDMA_WRITE] = SRD_OP_TYPE_RDMA_WRITE,
+		[SRD_WR_RDMA_WRITE_WITH_IMM] = SRD_OP_TYPE_RDMA_WRITE,
+		[SRD_WR_SEND] = SRD_OP_TYPE_SEND,
+		[SRD_WR_SEND_WITH_IMM] = SRD_OP_TYPE_SEND,
+		[SRD_WR_RDMA_READ] = SRD_OP_TYPE_RDMA_READ,
+	};
+
+	return types[opcode];
+}
 
 static inline bool srd_request_is_rdma(const struct srd_request *r)
 {

@@ -54,6 +54,11 @@ int srd_model_set(struct srd_model *m, const char *name, uint64_t value)
 #name, offsetof(struct srd_counters, name) \
 	}
 
+#define OP_COUNTER(name, type, field)                                              \
+	{                                                                          \
+#name, offsetof(struct srd_counters, op[SRD_OP_TYPE_##type].field) \
+	}
+
 static const struct {
 	const char *name;
 	size_t offset;
@@ -63,17 +68,17 @@ static const struct {
 	COUNTER(rx_bytes),
 	COUNTER(rx_pkts),
 	COUNTER(rx_drops),
-	COUNTER(send_bytes),
-	COUNTER(send_wrs),
+	OP_COUNTER(send_bytes, SEND, bytes),
+	OP_COUNTER(send_wrs, SEND, wrs),
 	COUNTER(recv_bytes),
 	COUNTER(recv_wrs),
-	COUNTER(rdma_read_wrs),
-	COUNTER(rdma_read_bytes),
-	COUNTER(rdma_read_wr_err),
+	OP_COUNTER(rdma_read_wrs, RDMA_READ, wrs),
+	OP_COUNTER(rdma_read_bytes, RDMA_READ, bytes),
+	OP_COUNTER(rdma_read_wr_err, RDMA_READ, errors),
 	COUNTER(rdma_read_resp_bytes),
-	COUNTER(rdma_write_wrs),
-	COUNTER(rdma_write_bytes),
-	COUNTER(rdma_write_wr_err),
+	OP_COUNTER(rdma_write_wrs, RDMA_WRITE, wrs),
+	OP_COUNTER(rdma_write_bytes, RDMA_WRITE, bytes),
+	OP_COUNTER(rdma_write_wr_err, RDMA_WRITE, errors),
 	COUNTER(rdma_write_recv_bytes),
 	COUNTER(retrans_bytes),
 	COUNTER(retrans_pkts),
