@@ -288,17 +288,21 @@ static void judge_ops(struct srd_run *run)
 
 /* ---- the verdict ---- */
 
-static void report_violation(struct srd_run *run, const struct srd_violation *violation)
+/* BEFORE is the violation reported before it: events that it showed are not shown again. */
+static void report_violation(struct srd_run *run, const struct srd_violation *violation,
+			     const struct srd_violation *before)
 {
 	const struct srd_rule_info *rule = &srd_rule_infos[violation->rule];
+	const char *timeline = violation->timeline ? violation->timeline : "";
 	char times[48] = "";
 
 	if (violation->count > 1)
 		snprintf(times, sizeof(times), " (%llu times)",
 			 (unsigned long long)violation->count);
+	if (before && before->timeline && !strcmp(timeline, before->timeline))
+		timeline = "";
 	srd_run_fail(run, (int)violation->line, rule->id, "%s: %s%s\n  %s\n%s", rule->id,
-		     violation->evidence, times, rule->statement,
-		     violation->timeline ? violation->timeline : "");
+		     violation->evidence, times, rule->statement, timeline);
 }
 
 /*
@@ -319,7 +323,7 @@ static int judge_rules(struct srd_run *run, struct srd_error *error)
 		if (expected && !strcmp(srd_rule_infos[list[i].rule].id, expected))
 			fired = true;
 		else
-			report_violation(run, &list[i]);
+			report_violation(run, &list[i], i ? &list[i - 1] : NULL);
 	}
 	if (expected && !fired)
 		srd_run_fail(run, run->info->line, expected,

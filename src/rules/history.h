@@ -10,7 +10,7 @@
 
 #include <srdlab/event.h>
 
-#define SRD_HISTORY_EVENTS 16
+#define SRD_HISTORY_EVENTS 8
 
 struct srd_history_entry {
 	uint64_t number; /* of the event in the stream, from 1; 0: nothing here */

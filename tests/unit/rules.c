@@ -161,7 +161,7 @@ static void timeline_has_the_last_events(void **state)
 	world_unmake(&w);
 	assert_int_equal(world_finish(&w, &list), 1);
 	assert_non_null(list[0].timeline);
-	assert_int_equal(num_lines(list[0].timeline), 16);
+	assert_int_equal(num_lines(list[0].timeline), 8);
 	/* In the order of the stream, what is about no queue pair among them. */
 	other = strstr(list[0].timeline, "buffer_alloc");
 	wr_post = strstr(list[0].timeline, "length=999");
