@@ -25,7 +25,14 @@ local function width(field)
 end
 
 h:put(lib.banner)
-h:put "#ifndef SRDLAB_EVENT_TYPES_H\n#define SRDLAB_EVENT_TYPES_H\n\nenum srd_event_type {\n"
+h:put [[
+#ifndef SRDLAB_EVENT_H
+#include <srdlab/event.h> /* which includes this file at its place */
+#elif !defined(SRDLAB_EVENT_TYPES_H)
+#define SRDLAB_EVENT_TYPES_H
+
+enum srd_event_type {
+]]
 for _, e in ipairs(events) do
 	h:put("\tSRD_EV_%s,\n", e.name:upper())
 end

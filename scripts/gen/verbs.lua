@@ -31,12 +31,10 @@ end
 
 h:put(lib.banner)
 h:put [[
-#ifndef SRDLAB_VERBS_TABLE_H
-#define SRDLAB_VERBS_TABLE_H
-
 #ifndef SRDLAB_VERBS_H
-#error "include <srdlab/verbs.h>"
-#endif
+#include <srdlab/verbs.h> /* which includes this file at its place */
+#elif !defined(SRDLAB_VERBS_TABLE_H)
+#define SRDLAB_VERBS_TABLE_H
 
 struct srd_verbs {
 	const char *name;
