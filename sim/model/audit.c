@@ -103,6 +103,22 @@ static int audit_packets(const struct srd_model *m, char *text, size_t size)
 	return 0;
 }
 
+/* Each packet, and each request that waits for its time, has one event. */
+static int audit_events(const struct srd_model *m, char *text, size_t size)
+{
+	uint32_t waiting = m->state->pool[SRD_POOL_PACKET].used;
+
+	for (uint32_t i = 1; i <= m->state->pool[SRD_POOL_REQUEST].high; i++)
+		waiting += srd_request_has_event(&m->request[i]) ||
+			   m->request[i].phase == SRD_PHASE_DEAD;
+	if (waiting != srd_heap_count(m->heap))
+		return broken(text, size, "%u things wait for their time and %u events are queued",
+			      waiting, srd_heap_count(m->heap));
+	if (m->state->departures > m->state->arrivals)
+		return broken(text, size, "more completions were taken than written");
+	return 0;
+}
+
 int srd_model_audit(const struct srd_model *m, char *text, size_t size)
 {
 	const struct srd_pool *pool = &m->state->pool[SRD_POOL_REQUEST];
@@ -115,6 +131,9 @@ int srd_model_audit(const struct srd_model *m, char *text, size_t size)
 			return err;
 	}
 	err = audit_packets(m, text, size);
+	if (err)
+		return err;
+	err = audit_events(m, text, size);
 	if (err)
 		return err;
 	for (uint32_t i = 1; i <= pool->high; i++) {

@@ -320,12 +320,6 @@ void srd_request_due(struct srd_model *m, struct srd_request *r)
 	}
 }
 
-static bool has_event(const struct srd_request *r)
-{
-	return r->phase == SRD_PHASE_SENT || r->phase == SRD_PHASE_ANSWERED ||
-	       r->phase == SRD_PHASE_RNR_TIMER || r->phase == SRD_PHASE_TIMEOUT;
-}
-
 void srd_request_unpark(struct srd_model *m, struct srd_request *r)
 {
 	struct srd_model_qp *at = &m->qp[r->parked_at];
@@ -371,7 +365,7 @@ void srd_qp_wake(struct srd_model *m, uint32_t qp)
 void srd_request_abort(struct srd_model *m, struct srd_request *r, uint8_t status,
 		       enum srd_flush how)
 {
-	bool event = has_event(r);
+	bool event = srd_request_has_event(r);
 
 	if (r->phase == SRD_PHASE_RNR)
 		srd_request_unpark(m, r);

@@ -390,6 +390,13 @@ static inline bool srd_mr_covers(const struct srd_model_mr *mr, uint64_t addr, u
 	return mr && addr - mr->addr <= mr->length && length <= mr->length - (addr - mr->addr);
 }
 
+/* Its phase ends when its event comes due. */
+static inline bool srd_request_has_event(const struct srd_request *r)
+{
+	return r->phase == SRD_PHASE_SENT || r->phase == SRD_PHASE_ANSWERED ||
+	       r->phase == SRD_PHASE_RNR_TIMER || r->phase == SRD_PHASE_TIMEOUT;
+}
+
 /* request.c */
 /* Go on with PHASE at TIME. */
 void srd_request_schedule(struct srd_model *model, struct srd_request *request,
