@@ -9,7 +9,7 @@
 
 static void judge_ah(struct srd_rules *rules, const struct srd_ev_wr_post *post)
 {
-	const struct srd_book_ah *ah = rules->book.ah;
+	const struct srd_book_ah *ah = rules->book.qp->route.ah;
 
 	if (!ah->thing.alive)
 		FAIL(rules, ADDRESS_AH, "request %" PRIu64 ": line %u destroyed address handle %u",
@@ -30,8 +30,8 @@ static bool plain(const struct srd_ev_ah_create *ah)
 static void judge_peer(struct srd_rules *rules, const struct srd_ev_wr_post *post)
 {
 	const struct srd_ev_connect *peer = &rules->book.qp->connect;
-	const struct srd_ev_ah_create *ah = &rules->book.ah->made;
-	const struct srd_book_qp *target = rules->book.target_qp;
+	const struct srd_ev_ah_create *ah = &rules->book.qp->route.ah->made;
+	const struct srd_book_qp *target = rules->book.qp->route.target_qp;
 
 	if (post->remote_qpn != peer->remote_qpn || ah->gid_hi != peer->gid_hi ||
 	    ah->gid_lo != peer->gid_lo)
@@ -53,37 +53,55 @@ static void judge_peer(struct srd_rules *rules, const struct srd_ev_wr_post *pos
 
 static void judge_target(struct srd_rules *rules, const struct srd_ev_wr_post *post)
 {
-	const struct srd_book *book = &rules->book;
+	const struct srd_book_route *route = &rules->book.qp->route;
 	bool rdma = post->opcode != SRD_WR_SEND && post->opcode != SRD_WR_SEND_WITH_IMM;
 
-	if (!book->target_qp) {
+	if (!route->target_qp) {
 		FAIL(rules, ADDRESS_TARGET,
 		     "request %" PRIu64 ": the destination has no queue pair number %u",
 		     post->wr_id, post->remote_qpn);
 		return;
 	}
-	if (book->target_qp->has_qkey && book->target_qp->qkey != post->remote_qkey)
+	if (route->target_qp->has_qkey && route->target_qp->qkey != post->remote_qkey)
 		FAIL(rules, ADDRESS_QKEY,
 		     "request %" PRIu64 " has queue key 0x%x, its destination 0x%x", post->wr_id,
-		     post->remote_qkey, book->target_qp->qkey);
-	if (rdma && book->qp->device && !srd_book_has_route(book, book->target, book->qp->device))
+		     post->remote_qkey, route->target_qp->qkey);
+	if (rdma && rules->book.qp->device && !route->known_there)
 		FAIL(rules, ADDRESS_UNKNOWN_PEER,
 		     "request %" PRIu64 " from host %u: host %u has no address handle for it",
-		     post->wr_id, post->ev.host, book->target_qp->thing.host);
+		     post->wr_id, post->ev.host, route->target_qp->thing.host);
 }
 
-static void request(struct srd_rules *rules, const struct srd_ev_wr_post *post)
+static void judge_request(struct srd_rules *rules, const struct srd_ev_wr_post *post)
 {
 	if (post->remote_qpn >= QPN_LIMIT)
 		FAIL(rules, ADDRESS_QPN, "request %" PRIu64 ": queue-pair number 0x%x", post->wr_id,
 		     post->remote_qpn);
-	if (!rules->book.ah)
+	if (!rules->book.qp->route.ah)
 		return;
 	judge_ah(rules, post);
 	if (rules->book.op && rules->book.qp->connected)
 		judge_peer(rules, post);
-	if (rules->book.target)
+	if (rules->book.qp->route.target)
 		judge_target(rules, post);
+}
+
+/* What goes the way of the request before it, which was right, is right. */
+static void request(struct srd_rules *rules, const struct srd_ev_wr_post *post)
+{
+	struct srd_book_route *route = &rules->book.qp->route;
+	uint64_t failures = rules->num_failures;
+	bool for_op = rules->book.op;
+	bool rdma = post->opcode != SRD_WR_SEND && post->opcode != SRD_WR_SEND_WITH_IMM;
+
+	if (rdma && route->fine && route->fine_qkey == post->remote_qkey &&
+	    route->fine_for_op == for_op)
+		return;
+	judge_request(rules, post);
+	/* A send is asked less than an RDMA request. */
+	route->fine = rdma && failures == rules->num_failures;
+	route->fine_qkey = post->remote_qkey;
+	route->fine_for_op = for_op;
 }
 
 static void shared_qkey(struct srd_rules *rules, const struct srd_book_qp *qp, uint32_t qkey)

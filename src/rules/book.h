@@ -6,7 +6,7 @@
  * is NULL, and rules do not judge what hangs on it.
  *
  * For each event: srd_book_resolve looks up what the event is about, the rules then see
- * the book as it was before the event, and srd_book_apply takes the event in.
+ * the book as it was before the event, and its srd_apply_fn takes the event in.
  */
 #ifndef SRD_BOOK_H
 #define SRD_BOOK_H
@@ -17,6 +17,7 @@
 
 #include "history.h"
 #include "map.h"
+#include "requests.h"
 
 enum srd_kind {
 	SRD_KIND_NONE,
@@ -90,27 +91,6 @@ struct srd_book_ah {
 	uint32_t in_flight;
 };
 
-/* One posted request whose completion has not been polled. */
-struct srd_request {
-	uint64_t wr_id;
-	struct srd_book_mr *mr;        /* NULL: unknown */
-	struct srd_book_mr *remote_mr; /* NULL: unknown */
-	struct srd_book_ah *ah;        /* NULL: unknown */
-	struct srd_book_op *op;        /* NULL: none */
-	uint64_t ordinal;              /* on its queue pair */
-	uint32_t line;
-	uint8_t opcode;
-	bool used;    /* the slot holds a request */
-	bool dropped; /* the queue pair was reset since: it may complete or not */
-};
-
-/* Requests by wr_id; the same id may stand there more than once. */
-struct srd_request_table {
-	struct srd_request *slots;
-	uint32_t mask;
-	uint32_t count;
-};
-
 /* What became of the last requests, so that a second completion can be told from an unknown one. */
 #define SRD_NUM_FATES 64
 struct srd_fate {
@@ -125,6 +105,24 @@ struct srd_place {
 	uint64_t length;
 	uint8_t opcode;
 	enum { SRD_BOOK_FREE, SRD_BOOK_POSTED, SRD_BOOK_TAKEN } state;
+};
+
+/*
+ * What the last accepted request named. It holds until something is made, destroyed or
+ * changed: nearly every request names what the one before it did.
+ */
+struct srd_book_route {
+	uint32_t generation; /* the book's, when it was looked up; 0: never */
+	uint32_t lkey, rkey, ah_handle, remote_qpn;
+	struct srd_book_mr *mr;         /* the lkey's; NULL: none */
+	struct srd_book_mr *remote_mr;  /* the rkey's at the target; NULL: none, or no target */
+	struct srd_book_ah *ah;         /* NULL: none */
+	struct srd_book_device *target; /* NULL: unknown */
+	struct srd_book_qp *target_qp;  /* NULL: unknown, or none has this number */
+	bool known_there;               /* the target has an address handle of this device */
+	/* for the address family: the last request was found right, with this key */
+	bool fine, fine_for_op;
+	uint32_t fine_qkey;
 };
 
 struct srd_book_qp {
@@ -145,12 +143,10 @@ struct srd_book_qp {
 	/* the session */
 	bool in_session;
 	uint32_t session_line;
-	struct srd_ev_wr_post *staged;
-	uint32_t num_staged; /* all of them; only the first room_staged are kept */
-	uint32_t room_staged;
+	uint32_t num_staged; /* requests of it; the last events of posts are theirs */
 
 	/* requests */
-	struct srd_request_table requests;
+	struct srd_requests requests;
 	uint32_t in_flight;     /* posted, not polled, not dropped */
 	uint32_t in_flight_ops; /* those of them that belong to ops */
 	uint32_t receives;
@@ -179,7 +175,10 @@ struct srd_book_qp {
 	uint32_t unanswered;    /* the scheduler's ops that are reaped and not answered */
 	uint32_t unanswered_op; /* the last of them */
 	bool full;              /* a post was refused for room, and nothing has completed since */
-	struct srd_history history;
+
+	struct srd_book_route route; /* of the last accepted request */
+	struct srd_history posts;    /* wr_post */
+	struct srd_history history;  /* all else */
 };
 
 struct srd_book_buffer {
@@ -197,29 +196,33 @@ struct srd_cause {
 
 struct srd_book_op {
 	uint32_t number;
-	struct srd_book_qp *qp;
-	struct srd_ev_op_begin begun;
 	uint32_t line;
-	uint64_t asked;       /* num_wr_asked */
-	uint32_t sessions;    /* opened for it */
-	uint64_t num_posts;   /* requests built for it, refused ones included */
-	uint64_t num_wr;      /* accepted */
+	struct srd_book_qp *qp;
+	uint64_t due;       /* requests that it needs; 0: unknown */
+	uint64_t asked;     /* num_wr_asked */
+	uint64_t num_posts; /* requests built for it, refused ones included */
+	uint64_t num_wr;    /* accepted */
+	uint64_t in_flight;
 	uint64_t bytes;       /* of its plan so far */
 	uint64_t last_length; /* of its last request */
 	uint64_t first_id, last_id;
-	uint64_t in_flight;
-	uint64_t num_failed;
-	struct srd_cause own; /* the first failure for a cause of its own; status 0: none */
-	struct srd_cause flush;
-	bool broken;  /* its geometry was found wrong: the rest follows from that */
-	bool posting; /* between op_post_begin and op_post_end */
-	bool ended;   /* op_end came */
-	bool reaped;  /* posted, and nothing in flight any more */
-	bool waits;   /* in its queue pair's list of waiting ops */
 	struct srd_book_op *prev, *next;
+	uint32_t sessions; /* opened for it */
+	bool broken;       /* its geometry was found wrong: the rest follows from that */
+	bool posting;      /* between op_post_begin and op_post_end */
+	bool ended;        /* op_end came */
+	bool reaped;       /* posted, and nothing in flight any more */
+	bool waits;        /* in its queue pair's list of waiting ops */
+	bool has_own, has_flush;
+	uint64_t num_failed;
+	/* what is not cleared for a new op */
+	struct srd_cause own;   /* the first failure for a cause of its own, where has_own */
+	struct srd_cause flush; /* the first flush, where has_flush */
+	struct srd_ev_op_begin begun;
 };
 
-#define SRD_NUM_ENDED 1024
+#define SRD_NUM_RECENT 1024 /* ops by number that are found without a search */
+#define SRD_NUM_ENDED  1024
 
 struct srd_book {
 	bool nomem;    /* it could not follow: nothing is judged from here on */
@@ -232,17 +235,14 @@ struct srd_book {
 	struct srd_book_cq *cq;
 	struct srd_book_op *op;
 	struct srd_request *request; /* of wc */
-	/* of the accepted request that is being judged */
-	struct srd_book_mr *mr;         /* the lkey's; NULL: none */
-	struct srd_book_mr *remote_mr;  /* the rkey's at the target; NULL: none, or no target */
-	struct srd_book_ah *ah;         /* NULL: none */
-	struct srd_book_device *target; /* NULL: unknown */
-	struct srd_book_qp *target_qp;  /* NULL: unknown, or none has this number */
 
-	struct srd_map things; /* (kind, handle) */
-	struct srd_map ops;    /* number */
-	struct srd_map qpns;   /* (device, number): live queue pairs */
-	struct srd_map lkeys;  /* (device, key): live regions */
+	uint32_t generation; /* counts what is made, destroyed and changed */
+	uint64_t num_recorded;
+	struct srd_map things;                      /* (kind, handle) */
+	struct srd_book_op *recent[SRD_NUM_RECENT]; /* ops, by number */
+	struct srd_map ops;   /* those whose place there was taken, by number */
+	struct srd_map qpns;  /* (device, number): live queue pairs */
+	struct srd_map lkeys; /* (device, key): live regions */
 	struct srd_map rkeys;
 	struct srd_map routes; /* (device, target device): a count of address handles */
 	struct srd_thing *last[SRD_NUM_KINDS];
@@ -260,19 +260,79 @@ struct srd_book {
 
 void srd_book_init(struct srd_book *book);
 void srd_book_release(struct srd_book *book);
-void srd_book_resolve(struct srd_book *book, const struct srd_event *event);
-void srd_book_apply(struct srd_book *book, const struct srd_event *event);
-/* Look up what the accepted request POST of book->qp names. */
+
+/* NULL: there never was one. */
+struct srd_thing *srd_book_search(struct srd_book *book, enum srd_kind kind, uint32_t handle);
+
+static inline struct srd_thing *srd_book_find(struct srd_book *book, enum srd_kind kind,
+					      uint32_t handle)
+{
+	struct srd_thing *thing = book->last[kind];
+
+	return thing && thing->handle == handle ? thing : srd_book_search(book, kind, handle);
+}
+
+/* NULL: none of this number is live. */
+static inline struct srd_book_op *srd_book_op(const struct srd_book *book, uint32_t number)
+{
+	struct srd_book_op *op = book->recent[number % SRD_NUM_RECENT];
+
+	if (op && op->number == number)
+		return op;
+	return book->ops.count ? srd_map_get(&book->ops, number) : NULL;
+}
+
+/* The request that a completion is for, its queue pair and its op. */
+void srd_book_resolve_wc(struct srd_book *book, const struct srd_ev_wc *ev);
+
+/* EVENT is about THING, of this kind: set qp, cq, op, and for a completion request. */
+static inline void srd_book_focus(struct srd_book *book, const struct srd_event *event,
+				  enum srd_kind kind, struct srd_thing *thing)
+{
+	book->thing = thing;
+	book->qp = kind == SRD_KIND_QP ? (struct srd_book_qp *)thing : NULL;
+	book->cq = kind == SRD_KIND_CQ ? (struct srd_book_cq *)thing : NULL;
+	book->op = event->op ? srd_book_op(book, event->op) : NULL;
+	if (event->type == SRD_EV_WC)
+		srd_book_resolve_wc(book, (const struct srd_ev_wc *)event);
+}
+
+/* Look up what EVENT is about: thing and what follows from it. */
+static inline void srd_book_resolve(struct srd_book *book, const struct srd_event *event)
+{
+	enum srd_kind kind = book->kind_of[event->type];
+
+	srd_book_focus(book, event, kind, kind ? srd_book_find(book, kind, event->object) : NULL);
+}
+
+typedef void srd_apply_fn(struct srd_book *book, const struct srd_event *event);
+
+/* What takes an event of TYPE in; NULL: it changes nothing. */
+srd_apply_fn *srd_book_apply_fn(enum srd_event_type type);
+/* Whether it changes more than the requests, ops and completions that come and go. */
+bool srd_book_is_structural(enum srd_event_type type);
+/* What has to be there for it: its object, known; and alive. */
+enum srd_book_need { SRD_NEEDS_NOTHING, SRD_NEEDS_OBJECT, SRD_NEEDS_LIFE };
+enum srd_book_need srd_book_need(enum srd_event_type type);
+
+/* Look up what the accepted request POST of book->qp names, into its route. */
 void srd_book_resolve_post(struct srd_book *book, const struct srd_ev_wr_post *post);
 /* Take POST in as in flight. */
 void srd_book_apply_post(struct srd_book *book, const struct srd_ev_wr_post *post);
+/* The requests of QP's session that were kept: all that can be accepted. */
+static inline uint32_t srd_book_num_kept(const struct srd_book_qp *qp)
+{
+	return qp->num_staged < qp->posts.size ? qp->num_staged : qp->posts.size;
+}
 
-/* NULL: there never was one. */
-struct srd_thing *srd_book_find(struct srd_book *book, enum srd_kind kind, uint32_t handle);
-/* A request of QP in flight with this id; NULL: none. Not a dropped one where another is there. */
-struct srd_request *srd_book_request(const struct srd_book_qp *qp, uint64_t wr_id);
-/* The one that was posted first; NULL: none is in flight. */
-const struct srd_request *srd_book_oldest_request(const struct srd_book_qp *qp);
+/* The I-th of them. */
+static inline const struct srd_ev_wr_post *srd_book_staged(const struct srd_book_qp *qp, uint32_t i)
+{
+	return (const void *)srd_history_back(&qp->posts, srd_book_num_kept(qp) - 1 - i);
+}
+
+/* What became of the last request with this id; NULL: nothing is known. */
+const struct srd_fate *srd_book_fate(const struct srd_book_qp *qp, uint64_t wr_id);
 /* Where the ORDINAL-th accepted request of QP stands; NULL: nothing is known of it. */
 const struct srd_place *srd_book_place(const struct srd_book_qp *qp, uint64_t ordinal);
 /* NULL: no live region of QP's device has this key. */
@@ -283,16 +343,15 @@ struct srd_book_qp *srd_book_qp_at(const struct srd_book *book, uint64_t gid_hi,
 				   uint32_t qp_num);
 /* Whether the op was answered, and not long ago. */
 bool srd_book_op_ended(const struct srd_book *book, uint32_t number);
-const struct srd_fate *srd_book_fate(const struct srd_book_qp *qp, uint64_t wr_id);
 /* The device's limit for an RDMA request of QP; 0: unknown. */
 uint32_t srd_book_max_rdma_size(const struct srd_book_qp *qp);
+
 /* Bytes that OP moves. */
-uint64_t srd_book_transfer(const struct srd_book_op *op);
-/* The requests that OP is due; 0: unknown. */
-uint64_t srd_book_requests_due(const struct srd_book_op *op);
-/* Whether SOURCE's device has an address handle at TARGET. */
-bool srd_book_has_route(const struct srd_book *book, const struct srd_book_device *from,
-			const struct srd_book_device *to);
+static inline uint64_t srd_book_transfer(const struct srd_book_op *op)
+{
+	return op->begun.kind == SRD_OP_PUT ? op->begun.local_size : op->begun.remote_size;
+}
+
 const char *srd_kind_str(enum srd_kind kind);
 
 #endif

@@ -128,7 +128,7 @@ static void op_post_end(struct srd_rules *rules, const struct srd_event *event)
 	if (!op || op->broken || ev->result)
 		return;
 	size = srd_book_transfer(op);
-	due = srd_book_requests_due(op);
+	due = op->due;
 	if (op->bytes != size && op->bytes == destination_size(op))
 		FAIL(rules, CHUNK_TRANSFER,
 		     "op %u is a %s between local %" PRIu64 " and remote %" PRIu64

@@ -199,7 +199,7 @@ static void lease_release(struct srd_rules *rules, const struct srd_event *event
 static void judge_cause(struct srd_rules *rules, const struct srd_book_op *op,
 			const struct srd_ev_op_end *ev)
 {
-	const struct srd_cause *cause = op->own.status ? &op->own : &op->flush;
+	const struct srd_cause *cause = op->has_own ? &op->own : &op->flush;
 
 	if (ev->wr_id != cause->wr_id || ev->status != cause->status ||
 	    ev->vendor_err != cause->vendor_err)
@@ -255,6 +255,17 @@ static void scheduler_close(struct srd_rules *rules, const struct srd_event *eve
 		     qp->unanswered, qp->unanswered_op);
 }
 
+/* The one that was posted first of those in flight, of which there is one. */
+static const struct srd_request *oldest_request(const struct srd_book_qp *qp)
+{
+	const struct srd_request *oldest = NULL, *request = NULL;
+
+	while ((request = srd_requests_next(&qp->requests, request)))
+		if (!request->dropped && (!oldest || request->ordinal < oldest->ordinal))
+			oldest = request;
+	return oldest;
+}
+
 static void finish(struct srd_rules *rules)
 {
 	for (struct srd_thing *thing = rules->book.all; thing; thing = thing->next) {
@@ -263,7 +274,7 @@ static void finish(struct srd_rules *rules)
 
 		if (thing->kind != SRD_KIND_QP || !thing->alive || !qp->in_flight)
 			continue;
-		oldest = srd_book_oldest_request(qp);
+		oldest = oldest_request(qp);
 		srd_judge_fail(rules, SRD_R_COMPLETION_MISSING,
 			       (struct srd_where){.qp = qp, .line = oldest->line},
 			       "id %" PRIu64 ", posted by line %u, never completed; %u like it",
@@ -285,5 +296,6 @@ const struct srd_family srd_completion_family = {
 			[SRD_EV_SCHEDULER_CLOSE] = scheduler_close,
 		},
 	.request = request,
+	.request_rule = SRD_R_COMPLETION_ROOM + 1,
 	.finish = finish,
 };

@@ -48,7 +48,7 @@ static void op_post_begin(struct srd_rules *rules, const struct srd_event *event
 	if (head && head != op && op->waits)
 		FAIL(rules, CREDIT_FIFO, "op %u is posted while op %u, which came first, waits",
 		     op->number, head->number);
-	due = srd_book_requests_due(op);
+	due = op->due;
 	if (due > op->qp->max_send_wr)
 		FAIL(rules, CREDIT_TOO_LARGE, "op %u needs %" PRIu64 " requests, max_send_wr is %u",
 		     op->number, due, op->qp->max_send_wr);
@@ -73,7 +73,7 @@ static void op_end(struct srd_rules *rules, const struct srd_event *event)
 
 	if (!gated(op) || op->num_wr || ev->result != (uint32_t)-E2BIG)
 		return;
-	due = srd_book_requests_due(op);
+	due = op->due;
 	if (due && due <= op->qp->max_send_wr)
 		FAIL(rules, CREDIT_REFUSED,
 		     "op %u is refused as too large; it needs %" PRIu64
@@ -99,7 +99,7 @@ static void scheduler_state(struct srd_rules *rules, const struct srd_event *eve
 	head = qp->waiting;
 	if (!head || !ev->queued || qp->full || !qp->connected)
 		return;
-	due = srd_book_requests_due(head);
+	due = head->due;
 	if (due && qp->in_flight_ops + due <= qp->max_send_wr)
 		srd_judge_fail(rules, SRD_R_CREDIT_IDLE,
 			       (struct srd_where){.qp = qp, .op = head->number, .line = head->line},

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <string.h>
 
 #include "verbs/alloc.h"
@@ -8,75 +9,91 @@
 
 #define MAX_LINE 512
 
-void srd_history_add(struct srd_history *history, uint64_t number, const struct srd_event *event)
+int srd_history_reserve(struct srd_history *history, uint32_t at_least)
 {
-	struct srd_history_entry *entry = &history->entries[history->next % SRD_HISTORY_EVENTS];
+	uint32_t size = SRD_HISTORY_EVENTS;
+	struct srd_history_entry *entries;
 
-	history->next++;
-	entry->number = number;
-	/* Constant sizes for the data path: the compiler turns each into a few moves. */
-	switch (event->type) {
-	case SRD_EV_WR_POST:
-		memcpy(&entry->event, event, sizeof(struct srd_ev_wr_post));
-		break;
-	case SRD_EV_WC:
-		memcpy(&entry->event, event, sizeof(struct srd_ev_wc));
-		break;
-	case SRD_EV_OP_BEGIN:
-		memcpy(&entry->event, event, sizeof(struct srd_ev_op_begin));
-		break;
-	case SRD_EV_OP_END:
-		memcpy(&entry->event, event, sizeof(struct srd_ev_op_end));
-		break;
-	default:
-		memcpy(&entry->event, event, srd_event_infos[event->type].size);
+	while (size < at_least)
+		size *= 2;
+	if (size <= history->size)
+		return 0;
+	entries = srd_calloc(size, sizeof(*entries));
+	if (!entries)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < history->size; i++) {
+		uint32_t number = history->next - history->size + i;
+
+		entries[number & (size - 1)] = history->entries[number & (history->size - 1)];
 	}
+	srd_free(history->entries);
+	history->entries = entries;
+	history->size = size;
+	return 0;
 }
 
-/* The oldest entry of HISTORY that is newer than number AFTER; NULL: there is none. */
-static const struct srd_history_entry *next_after(const struct srd_history *history, uint64_t after)
+void srd_history_release(struct srd_history *history)
 {
-	if (!history)
-		return NULL;
-	for (uint32_t i = 0; i < SRD_HISTORY_EVENTS; i++) {
-		const struct srd_history_entry *entry =
-			&history->entries[(history->next + i) % SRD_HISTORY_EVENTS];
+	srd_free(history->entries);
+	*history = (struct srd_history){0};
+}
 
-		if (entry->number > after)
+/* The newest entry of HISTORY that is older than number BEFORE; NULL: there is none. */
+static const struct srd_history_entry *before(const struct srd_history *history, uint64_t number)
+{
+	for (uint32_t i = 1; history && i <= history->size; i++) {
+		const struct srd_history_entry *entry =
+			&history->entries[(history->next - i) & (history->size - 1)];
+
+		if (entry->number && entry->number < number)
 			return entry;
 	}
 	return NULL;
 }
 
-char *srd_history_text(const struct srd_history *a, const struct srd_history *b)
+static size_t add_line(char *text, size_t at, const struct srd_event *event)
 {
-	const struct srd_history_entry *list[2 * SRD_HISTORY_EVENTS];
-	uint32_t count = 0;
-	uint64_t after = 0;
+	srd_event_text_brief(event, text + at, MAX_LINE - 1);
+	at += strlen(text + at);
+	text[at++] = '\n';
+	text[at] = '\0';
+	return at;
+}
+
+char *srd_history_text(const struct srd_event *first, const struct srd_history *const *list,
+		       int count, const struct srd_event *last)
+{
+	const struct srd_history_entry *newest[SRD_HISTORY_EVENTS];
+	int room = SRD_HISTORY_EVENTS - (first != NULL) - (last != NULL);
+	uint64_t number = UINT64_MAX;
 	size_t at = 0;
 	char *text;
+	int n = 0;
 
-	for (;;) {
-		const struct srd_history_entry *x = next_after(a, after), *y = next_after(b, after);
+	while (n < room) {
+		const struct srd_history_entry *next = NULL;
 
-		if (!x || (y && y->number < x->number))
-			x = y;
-		if (!x)
+		for (int i = 0; i < count; i++) {
+			const struct srd_history_entry *entry = before(list[i], number);
+
+			if (entry && (!next || entry->number > next->number))
+				next = entry;
+		}
+		if (!next)
 			break;
-		list[count++] = x;
-		after = x->number;
+		newest[n++] = next;
+		number = next->number;
 	}
-	if (!count)
+	if (!n && !first && !last)
 		return NULL;
 	text = srd_malloc((size_t)SRD_HISTORY_EVENTS * MAX_LINE);
 	if (!text)
 		return NULL;
-	for (uint32_t i = count > SRD_HISTORY_EVENTS ? count - SRD_HISTORY_EVENTS : 0; i < count;
-	     i++) {
-		srd_event_text_brief(&list[i]->event, text + at, MAX_LINE - 1);
-		at += strlen(text + at);
-		text[at++] = '\n';
-	}
-	text[at] = '\0';
+	if (first)
+		at = add_line(text, at, first);
+	while (n--)
+		at = add_line(text, at, &newest[n]->event);
+	if (last)
+		add_line(text, at, last);
 	return text;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The last events of one queue pair, kept as they came; they become text only where a rule
- * is violated.
+ * The last events of one kind of thing, kept as they came; they become text only where a
+ * rule is violated.
  */
 #ifndef SRD_HISTORY_H
 #define SRD_HISTORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <srdlab/event.h>
@@ -20,17 +21,35 @@ struct srd_history_entry {
 	};
 };
 
+/* All zeros is an empty history. */
 struct srd_history {
-	uint32_t next;
-	struct srd_history_entry entries[SRD_HISTORY_EVENTS];
+	struct srd_history_entry *entries;
+	uint32_t size; /* a power of two; 0: no event yet */
+	uint32_t next; /* events ever */
 };
 
-void srd_history_add(struct srd_history *history, uint64_t number, const struct srd_event *event);
+/* Room for AT_LEAST events, and for SRD_HISTORY_EVENTS. 0 or -ENOMEM. */
+int srd_history_reserve(struct srd_history *history, uint32_t at_least);
+void srd_history_release(struct srd_history *history);
+
+/* The place of the next event, which the caller fills in. There has to be room. */
+static inline struct srd_history_entry *srd_history_next(struct srd_history *history)
+{
+	return &history->entries[history->next++ & (history->size - 1)];
+}
+
+/* The event that came BACK events before the last, 0 being the last itself. */
+static inline struct srd_event *srd_history_back(const struct srd_history *history, uint32_t back)
+{
+	return &history->entries[(history->next - 1 - back) & (history->size - 1)].event;
+}
 
 /*
- * The newest events of A and B (either may be NULL) in the order of the stream, a line
- * each; to be freed by the caller. NULL: there are none, or no memory.
+ * At most SRD_HISTORY_EVENTS: FIRST, the newest events of the COUNT histories of LIST in the order of the stream, and
+ * LAST, a line each; each of these may be NULL. To be freed with srd_free. NULL: there are
+ * none, or no memory.
  */
-char *srd_history_text(const struct srd_history *a, const struct srd_history *b);
+char *srd_history_text(const struct srd_event *first, const struct srd_history *const *list,
+		       int count, const struct srd_event *last);
 
 #endif

@@ -55,11 +55,7 @@ static void op_post_end(struct srd_rules *rules, const struct srd_event *event)
 
 static void request(struct srd_rules *rules, const struct srd_ev_wr_post *post)
 {
-	const struct srd_request *other;
-
-	if (!rules->selected[SRD_R_ID_AMBIGUOUS])
-		return;
-	other = srd_book_request(rules->book.qp, post->wr_id);
+	const struct srd_request *other = srd_requests_find(&rules->book.qp->requests, post->wr_id);
 	if (other && !other->dropped)
 		FAIL(rules, ID_AMBIGUOUS, "id %" PRIu64 " is in flight already: line %u posted it",
 		     post->wr_id, other->line);
@@ -73,4 +69,5 @@ const struct srd_family srd_id_family = {
 			[SRD_EV_OP_POST_END] = op_post_end,
 		},
 	.request = request,
+	.request_rule = SRD_R_ID_AMBIGUOUS + 1,
 };

@@ -16,8 +16,14 @@ typedef void srd_check_fn(struct srd_rules *rules, const struct srd_event *event
 struct srd_family {
 	const char *name;
 	srd_check_fn *check[SRD_NUM_EVENT_TYPES];
-	/* One request of a session that the library accepted; book->mr and so on are its own. */
+	/*
+	 * One request of a session that the library accepted; what it names is in
+	 * book->qp->route. request_rule: the only rule that it is for, plus one; 0: several.
+	 */
 	void (*request)(struct srd_rules *rules, const struct srd_ev_wr_post *post);
+	int request_rule;
+	/* An event of the seam or the device about an object that is gone. */
+	srd_check_fn *dead;
 	/* The run is over. */
 	void (*finish)(struct srd_rules *rules);
 };
@@ -34,16 +40,31 @@ extern const struct srd_family srd_lifetime_family;
 
 #define SRD_NUM_FAMILIES 9
 
+/* What an event of one type asks for. */
+struct srd_plan {
+	enum srd_kind kind; /* of its object */
+	/* It comes with every transfer and has come before: there is no more to it than this. */
+	bool quick;
+	bool may_be_quick;
+	bool structural;
+	enum { SRD_RECORD_NEVER, SRD_RECORD_FAILED, SRD_RECORD_ALWAYS } record;
+	enum srd_book_need need; /* before it is applied */
+	srd_apply_fn *apply;     /* NULL: it changes nothing */
+	int num_checks;
+	srd_check_fn *check[SRD_NUM_FAMILIES]; /* of the families in use */
+};
+
 struct srd_rules {
 	struct srd_book book;
+	struct srd_plan plan[SRD_NUM_EVENT_TYPES];
+	void (*request[SRD_NUM_FAMILIES + 1])(struct srd_rules *rules,
+					      const struct srd_ev_wr_post *post);
 	const struct srd_event *event; /* being judged; NULL: finishing */
-	uint64_t num_events;
 	uint64_t now;
+	bool recorded; /* event is in a history */
 	bool finished;
 
-	/* the families that have a rule selected, by event type; NULL-terminated */
-	srd_check_fn *check[SRD_NUM_EVENT_TYPES][SRD_NUM_FAMILIES + 1];
-	const struct srd_family *families[SRD_NUM_FAMILIES + 1];
+	const struct srd_family *families[SRD_NUM_FAMILIES + 1]; /* in use; NULL-terminated */
 	bool selected[SRD_NUM_RULES];
 
 	const char *script;
@@ -52,6 +73,7 @@ struct srd_rules {
 	struct srd_violation violations[SRD_MAX_VIOLATIONS];
 	int num_violations;
 	uint64_t left_out;
+	uint64_t num_failures; /* of selected rules, with all that is repeated or suppressed */
 };
 
 /* What a violation is about. What is 0 is taken from the event being judged. */

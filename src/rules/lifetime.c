@@ -17,12 +17,17 @@ static void use_fault(struct srd_rules *rules, const struct srd_thing *thing)
 		       thing->handle, thing->end_line);
 }
 
-static void use(struct srd_rules *rules, const struct srd_event *event)
-{
-	const struct srd_thing *thing = rules->book.thing;
+/* Calls that work on an object, rather than destroy it or tell of it. */
+static const uint64_t uses = UINT64_C(1) << SRD_EV_SESSION_START |
+			     UINT64_C(1) << SRD_EV_SETTER_MISUSE |
+			     UINT64_C(1) << SRD_EV_SESSION_COMPLETE |
+			     UINT64_C(1) << SRD_EV_RECV_POST | UINT64_C(1) << SRD_EV_CQ_POLL |
+			     UINT64_C(1) << SRD_EV_QP_MODIFY | UINT64_C(1) << SRD_EV_QP_QUERY;
 
-	if (thing && !thing->alive)
-		use_fault(rules, thing);
+static void dead(struct srd_rules *rules, const struct srd_event *event)
+{
+	if (uses >> event->type & 1)
+		use_fault(rules, rules->book.thing);
 }
 
 /* An object is made on one that may be gone. */
@@ -154,16 +159,19 @@ const struct srd_family srd_lifetime_family = {
 	.name = "lifetime",
 	.check =
 		{
-			[SRD_EV_PD_ALLOC] = pd_alloc,     [SRD_EV_MR_REG] = mr_reg,
-			[SRD_EV_CQ_CREATE] = cq_create,   [SRD_EV_AH_CREATE] = ah_create,
-			[SRD_EV_QP_CREATE] = qp_create,   [SRD_EV_SESSION_START] = use,
-			[SRD_EV_SETTER_MISUSE] = use,     [SRD_EV_SESSION_COMPLETE] = use,
-			[SRD_EV_RECV_POST] = use,         [SRD_EV_CQ_POLL] = use,
-			[SRD_EV_QP_MODIFY] = use,         [SRD_EV_QP_QUERY] = use,
-			[SRD_EV_DEVICE_CLOSE] = destroy,  [SRD_EV_PD_DEALLOC] = destroy,
-			[SRD_EV_MR_DEREG] = destroy,      [SRD_EV_CQ_DESTROY] = destroy,
-			[SRD_EV_AH_DESTROY] = ah_destroy, [SRD_EV_QP_DESTROY] = qp_destroy,
+			[SRD_EV_PD_ALLOC] = pd_alloc,
+			[SRD_EV_MR_REG] = mr_reg,
+			[SRD_EV_CQ_CREATE] = cq_create,
+			[SRD_EV_AH_CREATE] = ah_create,
+			[SRD_EV_QP_CREATE] = qp_create,
+			[SRD_EV_DEVICE_CLOSE] = destroy,
+			[SRD_EV_PD_DEALLOC] = destroy,
+			[SRD_EV_MR_DEREG] = destroy,
+			[SRD_EV_CQ_DESTROY] = destroy,
+			[SRD_EV_AH_DESTROY] = ah_destroy,
+			[SRD_EV_QP_DESTROY] = qp_destroy,
 			[SRD_EV_BUFFER_FREE] = destroy,
 		},
+	.dead = dead,
 	.finish = finish,
 };

@@ -24,10 +24,9 @@ static void range_fault(struct srd_rules *rules, enum srd_rule rule, uint64_t wr
 }
 
 static void judge_local(struct srd_rules *rules, const struct srd_ev_wr_post *post, uint32_t lkey,
-			uint64_t addr, uint64_t length)
+			const struct srd_book_mr *mr, uint64_t addr, uint64_t length)
 {
 	const struct srd_book_qp *qp = rules->book.qp;
-	const struct srd_book_mr *mr = srd_book_mr_by_lkey(&rules->book, qp, lkey);
 
 	if (!qp->device || !length)
 		return;
@@ -53,7 +52,7 @@ static void judge_local(struct srd_rules *rules, const struct srd_ev_wr_post *po
 
 static void judge_remote(struct srd_rules *rules, const struct srd_ev_wr_post *post)
 {
-	const struct srd_book_mr *mr = rules->book.remote_mr;
+	const struct srd_book_mr *mr = rules->book.qp->route.remote_mr;
 	uint32_t right =
 		post->opcode == SRD_WR_RDMA_READ ? SRD_ACCESS_REMOTE_READ : SRD_ACCESS_REMOTE_WRITE;
 
@@ -61,7 +60,7 @@ static void judge_remote(struct srd_rules *rules, const struct srd_ev_wr_post *p
 		FAIL(rules, MEMORY_WRAP,
 		     "request %" PRIu64 ": remote 0x%" PRIx64 " and %" PRIu64 " bytes", post->wr_id,
 		     post->remote_addr, post->length);
-	else if (!rules->book.target)
+	else if (!rules->book.qp->route.target)
 		return;
 	else if (!mr)
 		FAIL(rules, MEMORY_RKEY,
@@ -81,9 +80,12 @@ static void request(struct srd_rules *rules, const struct srd_ev_wr_post *post)
 {
 	/* Inline data is copied out of any memory while the request is built. */
 	if (!post->inline_data) {
-		judge_local(rules, post, post->lkey, post->addr, post->length - post->length2);
+		judge_local(rules, post, post->lkey, rules->book.qp->route.mr, post->addr,
+			    post->length - post->length2);
 		if (post->length2)
-			judge_local(rules, post, post->lkey2, post->addr2, post->length2);
+			judge_local(rules, post, post->lkey2,
+				    srd_book_mr_by_lkey(&rules->book, rules->book.qp, post->lkey2),
+				    post->addr2, post->length2);
 	}
 	if (post->length && post->opcode != SRD_WR_SEND && post->opcode != SRD_WR_SEND_WITH_IMM)
 		judge_remote(rules, post);

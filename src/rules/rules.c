@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,12 +14,19 @@ static const struct srd_family *const all_families[SRD_NUM_FAMILIES] = {
 	&srd_memory_family, &srd_address_family,    &srd_lifetime_family,
 };
 
-/* Events that say little in a timeline, and come often. */
-static const uint64_t quiet_events =
-	UINT64_C(1) << SRD_EV_SESSION_START | UINT64_C(1) << SRD_EV_CQ_POLL |
-	UINT64_C(1) << SRD_EV_SCHEDULER_STATE | UINT64_C(1) << SRD_EV_OP_POST_BEGIN |
+/*
+ * What comes with every transfer and says little in a timeline is not recorded, or only
+ * where it failed; requests are in a history of their own. The rest always is.
+ */
+static const uint64_t never_recorded =
+	UINT64_C(1) << SRD_EV_OP_BEGIN | UINT64_C(1) << SRD_EV_OP_POST_BEGIN |
+	UINT64_C(1) << SRD_EV_SESSION_START | UINT64_C(1) << SRD_EV_WR_POST |
+	UINT64_C(1) << SRD_EV_CQ_POLL | UINT64_C(1) << SRD_EV_SCHEDULER_STATE |
 	UINT64_C(1) << SRD_EV_DEV_REQUEST | UINT64_C(1) << SRD_EV_DEV_PACKET |
 	UINT64_C(1) << SRD_EV_DEV_PLACE | UINT64_C(1) << SRD_EV_DEV_CQE;
+static const uint64_t recorded_if_failed = UINT64_C(1) << SRD_EV_OP_POST_END |
+					   UINT64_C(1) << SRD_EV_OP_END |
+					   UINT64_C(1) << SRD_EV_SESSION_COMPLETE;
 
 _Static_assert(SRD_NUM_EVENT_TYPES <= 64, "event types are bits of a u64");
 
@@ -38,9 +46,26 @@ static bool family_selected(const struct srd_rules *rules, const struct srd_fami
 	return false;
 }
 
+static void plan_event(struct srd_rules *rules, enum srd_event_type type)
+{
+	struct srd_plan *plan = &rules->plan[type];
+
+	plan->kind = rules->book.kind_of[type];
+	plan->apply = srd_book_apply_fn(type);
+	plan->need = srd_book_need(type);
+	plan->structural = srd_book_is_structural(type);
+	plan->may_be_quick = plan->kind && !plan->structural;
+	plan->record = never_recorded >> type & 1       ? SRD_RECORD_NEVER
+		       : recorded_if_failed >> type & 1 ? SRD_RECORD_FAILED
+							: SRD_RECORD_ALWAYS;
+	for (int i = 0; rules->families[i]; i++)
+		if (rules->families[i]->check[type])
+			plan->check[plan->num_checks++] = rules->families[i]->check[type];
+}
+
 static void add_families(struct srd_rules *rules)
 {
-	int families = 0, checks[SRD_NUM_EVENT_TYPES] = {0};
+	int families = 0, requests = 0;
 
 	for (int i = 0; i < SRD_NUM_FAMILIES; i++) {
 		const struct srd_family *family = all_families[i];
@@ -48,10 +73,12 @@ static void add_families(struct srd_rules *rules)
 		if (!family_selected(rules, family))
 			continue;
 		rules->families[families++] = family;
-		for (int type = 0; type < SRD_NUM_EVENT_TYPES; type++)
-			if (family->check[type])
-				rules->check[type][checks[type]++] = family->check[type];
+		if (family->request &&
+		    (!family->request_rule || rules->selected[family->request_rule - 1]))
+			rules->request[requests++] = family->request;
 	}
+	for (int type = 0; type < SRD_NUM_EVENT_TYPES; type++)
+		plan_event(rules, (enum srd_event_type)type);
 }
 
 int srd_rules_create(const char *select, const char *suppress, struct srd_rules **out,
@@ -99,44 +126,113 @@ static void judge_requests(struct srd_rules *rules)
 {
 	struct srd_book *book = &rules->book;
 	struct srd_book_qp *qp = book->qp;
-	struct srd_book_op *op = book->op;
 
-	for (uint32_t i = 0; i < qp->num_staged && i < qp->room_staged; i++) {
-		const struct srd_ev_wr_post *post = &qp->staged[i];
+	rules->recorded = true;
+	for (uint32_t i = 0; i < srd_book_num_kept(qp); i++) {
+		const struct srd_ev_wr_post *post = srd_book_staged(qp, i);
 
 		rules->event = &post->ev;
 		srd_book_resolve_post(book, post);
-		for (int f = 0; rules->families[f]; f++)
-			if (rules->families[f]->request)
-				rules->families[f]->request(rules, post);
+		for (int f = 0; rules->request[f]; f++)
+			rules->request[f](rules, post);
 		srd_book_apply_post(book, post);
 	}
-	book->op = op;
+}
+
+/* The types of recorded_if_failed have their result in front. */
+_Static_assert(offsetof(struct srd_ev_op_post_end, result) == sizeof(struct srd_event) &&
+		       offsetof(struct srd_ev_op_end, result) == sizeof(struct srd_event) &&
+		       offsetof(struct srd_ev_session_complete, result) == sizeof(struct srd_event),
+	       "result is the first field");
+
+static bool failed(const struct srd_event *event)
+{
+	return ((const struct srd_ev_session_complete *)event)->result;
+}
+
+static void record(struct srd_rules *rules, const struct srd_event *event)
+{
+	struct srd_book *book = &rules->book;
+	struct srd_history *history = book->qp ? &book->qp->history : &book->others;
+	struct srd_history_entry *entry;
+
+	if (!history->size && srd_history_reserve(history, 0)) {
+		book->nomem = true;
+		return;
+	}
+	entry = srd_history_next(history);
+	entry->number = ++book->num_recorded;
+	/* The one that comes with every transfer by a constant size: a few moves. */
+	if (event->type == SRD_EV_WC)
+		memcpy(&entry->event, event, sizeof(struct srd_ev_wc));
+	else
+		memcpy(&entry->event, event, srd_event_infos[event->type].size);
+}
+
+/* The book knows what EVENT is about. */
+static inline void judge_event(struct srd_rules *rules, const struct srd_event *event,
+			       const struct srd_plan *plan)
+{
+	struct srd_book *book = &rules->book;
+
+	rules->event = event;
+	rules->now = event->time;
+	rules->recorded = plan->record == SRD_RECORD_ALWAYS ||
+			  (plan->record == SRD_RECORD_FAILED && failed(event));
+	if (rules->recorded)
+		record(rules, event);
+	for (int i = 0; i < plan->num_checks; i++)
+		plan->check[i](rules, event);
+	if (event->type == SRD_EV_SESSION_COMPLETE && book->qp && !failed(event))
+		judge_requests(rules);
+}
+
+/* Any event. */
+static __attribute__((noinline)) void
+take_event(struct srd_rules *rules, const struct srd_event *event, struct srd_plan *plan)
+{
+	struct srd_book *book = &rules->book;
+	bool dead;
+
+	if (book->nomem)
+		return;
+	book->seen |= UINT64_C(1) << event->type;
+	plan->quick = plan->may_be_quick;
+	srd_book_resolve(book, event);
+	dead = book->thing && !book->thing->alive;
+	judge_event(rules, event, plan);
+	for (int f = 0; dead && plan->need == SRD_NEEDS_LIFE && rules->families[f]; f++)
+		if (rules->families[f]->dead)
+			rules->families[f]->dead(rules, event);
+	if (plan->structural)
+		book->generation++;
+	if (plan->apply && (plan->need == SRD_NEEDS_NOTHING ||
+			    (book->thing && (!dead || plan->need == SRD_NEEDS_OBJECT))))
+		plan->apply(book, event);
 }
 
 void srd_rules_event(void *arg, const struct srd_event *event)
 {
 	struct srd_rules *rules = arg;
 	struct srd_book *book = &rules->book;
+	struct srd_thing *thing;
+	struct srd_plan *plan;
 
 	/* A reader of traces may hand on a type that this version does not know. */
-	if (event->type >= SRD_NUM_EVENT_TYPES || book->nomem)
+	if (event->type >= SRD_NUM_EVENT_TYPES)
 		return;
-	rules->event = event;
-	rules->now = event->time;
-	rules->num_events++;
-	srd_book_resolve(book, event);
-	if (!(quiet_events >> event->type & 1))
-		srd_history_add(book->qp ? &book->qp->history : &book->others, rules->num_events,
-				event);
-	for (srd_check_fn **check = rules->check[event->type]; *check; check++)
-		(*check)(rules, event);
-	if (event->type == SRD_EV_SESSION_COMPLETE && book->qp &&
-	    !((const struct srd_ev_session_complete *)event)->result) {
-		judge_requests(rules);
-		rules->event = event;
+	plan = &rules->plan[event->type];
+	thing = book->last[plan->kind];
+	if (!plan->quick || !thing || thing->handle != event->object || !thing->alive ||
+	    book->nomem) {
+		take_event(rules, event, plan);
+		return;
 	}
-	srd_book_apply(book, event);
+	/* The data path: the object is the one of the last event of its kind, and alive. */
+	srd_book_focus(book, event, plan->kind, thing);
+	judge_event(rules, event, plan);
+	if (plan->apply)
+		plan->apply(book, event);
 }
 
 /* A rule that lacks an event that it needs says nothing, whatever the others looked like. */
@@ -167,8 +263,8 @@ int srd_rules_finish(struct srd_rules *rules, struct srd_error *error)
 	rules->finished = true;
 	if (rules->book.nomem)
 		return srd_error_set(error, -ENOMEM,
-				     "out of memory: the rules lost the stream after %llu events",
-				     (unsigned long long)rules->num_events);
+				     "out of memory: the rules lost the stream at %" PRIu64 " ns",
+				     rules->now);
 	return 0;
 }
 
@@ -185,6 +281,16 @@ static struct srd_violation *seen_before(struct srd_rules *rules, const struct s
 			return other;
 	}
 	return NULL;
+}
+
+static char *timeline(const struct srd_rules *rules, const struct srd_book_qp *qp)
+{
+	const struct srd_history *list[] = {&rules->book.others, qp ? &qp->history : NULL,
+					    qp ? &qp->posts : NULL};
+	const struct srd_book_op *op = rules->book.op;
+
+	return srd_history_text(op ? &op->begun.ev : NULL, list, 3,
+				rules->recorded ? NULL : rules->event);
 }
 
 static void set_where(const struct srd_rules *rules, struct srd_violation *v,
@@ -216,6 +322,7 @@ void srd_judge_fail(struct srd_rules *rules, enum srd_rule rule, struct srd_wher
 
 	if (!rules->selected[rule])
 		return;
+	rules->num_failures++;
 	va_start(args, evidence);
 	vsnprintf(v.evidence, sizeof(v.evidence), evidence, args);
 	va_end(args);
@@ -231,7 +338,7 @@ void srd_judge_fail(struct srd_rules *rules, enum srd_rule rule, struct srd_wher
 		rules->left_out++;
 		return;
 	}
-	v.timeline = srd_history_text(where.qp ? &where.qp->history : NULL, &rules->book.others);
+	v.timeline = timeline(rules, where.qp);
 	rules->violations[rules->num_violations++] = v;
 }
 

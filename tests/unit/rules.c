@@ -161,7 +161,10 @@ static void timeline_has_the_last_events(void **state)
 	world_unmake(&w);
 	assert_int_equal(world_finish(&w, &list), 1);
 	assert_non_null(list[0].timeline);
+	/* The op, the last events, and the one that was judged. */
 	assert_int_equal(num_lines(list[0].timeline), 8);
+	assert_non_null(strstr(list[0].timeline, "op_begin"));
+	assert_non_null(strstr(list[0].timeline, "op_post_end"));
 	/* In the order of the stream, what is about no queue pair among them. */
 	other = strstr(list[0].timeline, "buffer_alloc");
 	wr_post = strstr(list[0].timeline, "length=999");

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Between the parts of the book: objects, the data path, ops, and who takes which event in. */
+#ifndef SRD_BOOK_INTERNAL_H
+#define SRD_BOOK_INTERNAL_H
+
+#include "book.h"
+
+static inline uint64_t srd_book_key(uint32_t high, uint32_t low)
+{
+	return ((uint64_t)high << 32) | low;
+}
+
+static inline void srd_book_set(struct srd_book *book, struct srd_map *map, uint64_t key,
+				void *value)
+{
+	if (srd_map_set(map, key, value))
+		book->nomem = true;
+}
+
+/* Objects. */
+srd_apply_fn srd_book_device_open, srd_book_pd_alloc, srd_book_mr_reg, srd_book_mr_dereg,
+	srd_book_cq_create, srd_book_ah_create, srd_book_ah_destroy, srd_book_buffer_alloc,
+	srd_book_qp_create, srd_book_qp_destroy, srd_book_qp_modify, srd_book_qp_query,
+	srd_book_thing_end, srd_book_qp_open, srd_book_qp_close, srd_book_connect,
+	srd_book_scheduler_open, srd_book_scheduler_close, srd_book_dev_qp_state;
+
+/* The data path. */
+srd_apply_fn srd_book_session_start, srd_book_wr_post, srd_book_session_complete,
+	srd_book_session_abort, srd_book_recv_post, srd_book_wc, srd_book_cq_poll,
+	srd_book_dev_request;
+/* A reset or a destroy: the device drops what QP has outstanding. */
+void srd_book_drop_requests(struct srd_book_qp *qp);
+
+/* Ops. */
+srd_apply_fn srd_book_op_begin, srd_book_op_post_begin, srd_book_op_post_end, srd_book_op_end;
+/* One of OP's requests is reaped; OP may be gone after that. */
+void srd_book_op_reap(struct srd_book *book, struct srd_book_op *op, const struct srd_ev_wc *wc);
+
+#endif
