@@ -99,6 +99,7 @@ case("help of no command", "srdlab help rnu", 2, { err = "did you mean run?" })
 case("--version", "srdlab --version", 0, { out = { "srdlab ", "Lua 5." } })
 case("unknown command", "srdlab rnu", 2,
 	{ out = "", err = "srdlab: error: unknown command \"rnu\"; did you mean run?" })
+case("a command like no other", "srdlab frobnicate", 2, { err = "unknown command \"frobnicate\"\n" })
 case("option without command", "srdlab --jobs", 2, { err = "options come after a command" })
 case("unknown option", "srdlab run --fitler x", 2, { out = "", err = "did you mean --filter?" })
 case("argument missing", "srdlab run", 2, { err = "a file or a folder of scenarios is missing" })
@@ -125,6 +126,13 @@ case("--fail-on-skip", "srdlab run --fail-on-skip -b efa " .. S .. "skip.lua", 1
 	{ err = "--fail-on-skip", last = "0 passed, 0 failed, 1 skipped" })
 case("nothing selected", "srdlab run --filter nothing " .. S .. "pass.lua", 5,
 	{ err = "no scenario was selected", last = "0 passed, 0 failed, 0 skipped" })
+case("a name that looks like FILE:LINE", "srdlab run nowhere.lua:12", 2, { out = "nowhere.lua:12: error: " })
+case("a hidden folder", "mkdir -p seen/.hidden; cp " .. S .. "fail.lua seen/.hidden; cp " .. S .. "pass.lua seen;"
+	.. "srdlab run seen", 0, { last = "3 passed, 0 failed, 0 skipped" })
+if capture "id -u" ~= "0\n" then
+	case("a folder that cannot be read", "mkdir -p shut; chmod 0 shut; srdlab run shut " .. S .. "pass.lua", 1,
+		{ out = "shut: error: the folder cannot be read" })
+end
 case("an empty folder", "mkdir -p empty; srdlab run empty", 5, { err = "no scenario was selected" })
 case("nothing could be loaded", "srdlab run nowhere.lua", 2,
 	{ out = "nowhere.lua: error: ", last = "0 passed, 1 failed, 0 skipped" })
@@ -168,6 +176,7 @@ case("list in JSON", "srdlab list --json " .. S .. "pass.lua:12", 0,
 case("list in full", "srdlab list -v " .. S .. "pass.lua:12", 0,
 	{ out = { "    the other way\n", "    tags: contract get\n" } })
 case("list what cannot be loaded", "srdlab list raises.lua " .. S .. "pass.lua", 1, { err = "raises.lua:2: error: " })
+case("list nothing", "srdlab list -f nothing " .. S .. "pass.lua", 5, { err = "no scenario was selected" })
 case("check", "srdlab check " .. S .. "pass.lua", 0, { last = "1 files, 3 scenarios, 0 problems" })
 write(dir .. "/unknown_rule.lua", "local srd = require 'srdlab'\n"
 	.. "srd.scenario('x', { violates = 'no.rule' }, function() end)\n")
@@ -197,6 +206,32 @@ case("a replay file that is none", "srdlab replay " .. S .. "pass.lua", 2, { err
 write(dir .. "/other.json", "{}")
 case("JSON that is no replay file", "srdlab replay other.json", 2, { err = "is not a replay file" })
 case("a replay file that is missing", "srdlab replay gone.json", 2, { err = "gone.json" })
+local function changed(name, sed, command, status, wanted)
+	case(name, ("sed '%s' srdlab-replay/fail-5-seed1.json >c.json; %s"):format(sed, command), status, wanted)
+end
+sh("srdlab run " .. S .. "fail.lua")
+changed("a replay that is another run", "s/trace_hash\": \"./&0/", "srdlab replay c.json", 1,
+	{ out = "another run: trace " })
+changed("a replay of another version", "s/\"version\": \"/&9/", "srdlab replay c.json", 1,
+	{ err = "it was recorded by srdlab 9" })
+changed("a replay that passes now", "s/equals(3)/equals(2)/", "srdlab replay -v c.json", 0,
+	{ out = "pass  ", err = "has changed since", last = "1 passed, 0 failed, 0 skipped" })
+changed("a replay on a device", "s/\"mock\"/\"efa\"/; s/{}, function(t)/{ needs = { [[faults]] } }, function(t)/",
+	"srdlab replay c.json", 77, { out = "a device does not repeat itself" })
+changed("a replay of an unknown backend", "s/\"mock\"/\"moc\"/", "srdlab replay c.json", 2,
+	{ err = "there are: efa, mock" })
+changed("a replay of a later format", "s/\"schema\": 1/\"schema\": 2/", "srdlab replay c.json", 2,
+	{ err = "is of format 2" })
+changed("a replay that lacks something", "s/\"seed\"/\"sed\"/", "srdlab replay c.json", 2, { err = "c.json: " })
+changed("a replay of no scenario", "s/\"name\": \"wrong\"/\"name\": \"gone\"/", "srdlab replay c.json", 2,
+	{ err = "no scenario \"gone\"" })
+write(dir .. "/latin.lua", "local srd = require 'srdlab'\nsrd.scenario('\xe4', {}, function() error 'x' end)\n")
+case("a script that is not UTF-8", "srdlab run latin.lua", 1,
+	{ out = "in \"\xef\xbf\xbd\"", err = "no replay file: latin.lua: " })
+write(dir .. "/talks.lua", "local srd = require 'srdlab'\nsrd.scenario('x', {}, function(t)\n"
+	.. "for i = 1, 3000 do t:log(('x'):rep(40)) end error 'x' end)\n")
+local talks = case("a long log", "srdlab run talks.lua", 1, { out = "(the rest of the log is left out)" })
+check("is cut", #talks.out < 100000, #talks.out)
 case("no replay file wanted",
 	"rm -rf srdlab-replay; srdlab run --replay-dir '' mine.lua " .. S .. "fail.lua; test ! -e srdlab-replay",
 	0)
@@ -218,6 +253,15 @@ case("a crash costs one scenario", "srdlab run --jobs 2 --unsafe-lua " .. S .. "
 case("a replay asks before it takes unsafe Lua", "srdlab replay srdlab-replay/crash-10-seed1.json", 2,
 	{ err = "give --unsafe-lua here too" })
 case("no io without --unsafe-lua", "srdlab run " .. S .. "crash.lua:10", 1, { out = "error: " })
+
+case("one process for each processor", "srdlab run --jobs 0 " .. S .. "pass.lua", 0,
+	{ last = "3 passed, 0 failed, 0 skipped" })
+case("no process can be had", "ulimit -n 12; srdlab run --jobs 8 --seeds 1..20 " .. S .. "pass.lua", 99,
+	{ err = "no pipe to a process" })
+if available "script" then
+	case("the progress line", "TERM=xterm script -qec 'srdlab run --scenario-timeout 150ms " .. S
+		.. "loop.lua' /dev/null", 1, { out = { "2 of 3, 1 failed", "\r\27[K" } })
+end
 
 -- Time
 case("a scenario out of time", "srdlab run --scenario-timeout 100ms " .. S .. "loop.lua", 1,
@@ -268,6 +312,8 @@ case("explain", "srdlab explain 14", 0,
 	{ out = "REMOTE_ERROR_UNKNOWN_PEER  (IBV_WC_REM_OP_ERR, found by the responder)" })
 case("explain a name", "srdlab explain REMOTE_ERROR_BAD_ADDRESS", 0, { out = " 7  " })
 case("explain a wc status", "srdlab explain IBV_WC_RESP_TIMEOUT_ERR", 0, { out = { "13  ", "15  " } })
+case("explain what EFA never says", "srdlab explain IBV_WC_MW_BIND_ERR", 0, { out = "no vendor error of EFA becomes" })
+case("explain no word at all", "srdlab explain frobnicated", 2, { err = "no status is called \"frobnicated\"\n" })
 case("explain everything", "srdlab explain", 0, { out = { " 0  OK", "18  " } })
 case("explain nothing", "srdlab explain FLUSHD", 2, { err = "did you mean FLUSHED?" })
 case("a number that is no status", "srdlab explain 17", 2, { err = "17" })
