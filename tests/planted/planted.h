@@ -87,6 +87,9 @@ struct tamper {
 
 struct stage {
 	const struct planted *planted;
+	const char *select; /* rules */
+	uint64_t seed;
+	uint32_t depth;
 	struct srd_stream stream;
 	struct srd_rules *rules;
 	struct srd_profile profile;
@@ -104,10 +107,19 @@ struct stage {
 /* The stage that is being played. */
 extern struct stage *stage;
 
+/* Nothing is open yet: profile, seed and depth may be changed before stage_open. */
+void stage_init(struct stage *s, const struct planted *planted, const char *select);
+/* Up to two connected queue pairs. */
+void stage_open(struct stage *s);
+/* Tear it down; the rules are finished, and the caller's to ask and to destroy. */
+void stage_close(struct stage *s);
+
 /* The views of SIZE bytes at OFFSET of both buffers, as an op for side a. */
 struct srd_op op_of(enum srd_op_kind kind, uint64_t offset, uint64_t size);
 /* Submit to a's scheduler. */
 void submit(struct srd_op op);
+/* Count the answers that are there. */
+void take_results(struct stage *s);
 /* Until every op is answered, or nothing moves any more. */
 void settle(void);
 /* Puts and gets of every kind of size, more than the credits at once. */
