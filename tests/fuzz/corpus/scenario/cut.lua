@@ -1,0 +1,2 @@
+srd.scenario("
+for
