@@ -252,9 +252,7 @@ static int submit(lua_State *L, const char *what, enum srd_op_kind kind)
 		srd_op_settle(run, op);
 		srd_raise(L, "%s: %s", what, error.message);
 	}
-	srd_op_take_results(run, q);
-	if (q->num_pending)
-		srd_op_activate(run, q);
+	srd_op_activate(run, q);
 	return 1;
 }
 
@@ -435,7 +433,7 @@ static void retire(struct srd_run *run, struct srd_queue_pair_object *q)
 	q->qp = NULL;
 	release_lease(q, clean);
 	srd_op_deactivate(run, q);
-	srd_object_drop(run->lua.L, q->verbs_qp);
+	srd_object_retire(q->verbs_qp);
 }
 
 static int q_destroy(lua_State *L)
@@ -444,7 +442,7 @@ static int q_destroy(lua_State *L)
 
 	srd_run_at(L);
 	retire(srd_run_of(L), q);
-	srd_object_drop(L, q);
+	srd_object_retire(q); /* its ops and requests may outlive it */
 	return 0;
 }
 

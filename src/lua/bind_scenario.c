@@ -34,11 +34,9 @@ int srd_errno_parse(const char *name)
 
 /* ---- t ---- */
 
-static const char scenario_key; /* of the registry */
-
 void srd_scenario_push(lua_State *L)
 {
-	lua_rawgetp(L, LUA_REGISTRYINDEX, &scenario_key);
+	lua_rawgeti(L, LUA_REGISTRYINDEX, SRD_KEY_T);
 }
 
 static int t_host(lua_State *L)
@@ -288,7 +286,7 @@ static void bind_scenario(lua_State *L)
 	luaL_setfuncs(L, srd_fault_methods, 0);
 	lua_pop(L, 1);
 	srd_object_new(L, SRD_OBJECT_SCENARIO, sizeof(struct srd_object), 0);
-	lua_rawsetp(L, LUA_REGISTRYINDEX, &scenario_key);
+	lua_rawseti(L, LUA_REGISTRYINDEX, SRD_KEY_T);
 }
 
 /* core.raise(text): an error at the line of the script, whatever of scripts/lib is between. */

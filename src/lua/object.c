@@ -21,9 +21,6 @@ static const char *const names[SRD_NUM_OBJECT_TYPES] = {
 	[SRD_OBJECT_SCENARIO] = "scenario",
 };
 
-/* The address of each entry is the registry's key of the class's metatable. */
-static const char keys[SRD_NUM_OBJECT_TYPES];
-
 const char *srd_object_name(enum srd_object_type type)
 {
 	return names[type];
@@ -36,7 +33,7 @@ void *srd_object_new(lua_State *L, enum srd_object_type type, size_t size, int n
 	memset(object, 0, size);
 	object->lua = srd_lua_of(L);
 	object->type = type;
-	lua_rawgetp(L, LUA_REGISTRYINDEX, &keys[type]);
+	lua_rawgeti(L, LUA_REGISTRYINDEX, SRD_KEY_CLASSES + type);
 	lua_setmetatable(L, -2);
 	return object;
 }
@@ -56,7 +53,7 @@ void srd_object_keep(lua_State *L, void *arg)
 	run->objects[object->type] = object;
 }
 
-void srd_object_drop(lua_State *L, void *arg)
+void srd_object_retire(void *arg)
 {
 	struct srd_object *object = arg;
 	struct srd_run *run = object->lua->run;
@@ -71,6 +68,11 @@ void srd_object_drop(lua_State *L, void *arg)
 	if (object->prev)
 		object->prev->next = object->next;
 	object->next = object->prev = NULL;
+}
+
+void srd_object_drop(lua_State *L, void *object)
+{
+	srd_object_retire(object);
 	lua_pushnil(L); /* an entry that exists is set to nil: no memory is needed */
 	lua_rawsetp(L, LUA_REGISTRYINDEX, object);
 }
@@ -111,7 +113,7 @@ static int to_string(lua_State *L)
 }
 
 /* Raise: the class has no method or property NAME. Upvalue 1: its methods. */
-static void refuse_name(lua_State *L, const char *class, const char *name)
+static __attribute__((noreturn)) void refuse_name(lua_State *L, const char *class, const char *name)
 {
 	const char *known[64], *nearest;
 	int count = 0;
@@ -128,19 +130,16 @@ static void refuse_name(lua_State *L, const char *class, const char *name)
 static int index_method(lua_State *L)
 {
 	const struct srd_class *class = lua_touserdata(L, lua_upvalueindex(2));
-	struct srd_object *object = lua_touserdata(L, 1);
+	struct srd_object *object = lua_touserdata(L, 1); /* NULL: only the methods are known */
 
 	lua_pushvalue(L, 2);
-	if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL)
+	if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL || lua_type(L, 2) != LUA_TSTRING)
 		return 1;
-	if (lua_type(L, 2) == LUA_TSTRING) {
-		if (object->gone)
-			srd_raise(L, "this %s is released", names[class->type]);
-		if (class->property && class->property(L, lua_tostring(L, 2)))
-			return 1;
-		refuse_name(L, names[class->type], lua_tostring(L, 2));
-	}
-	return 1;
+	if (object && object->gone)
+		srd_raise(L, "this %s is released", names[class->type]);
+	if (class->property && class->property(L, lua_tostring(L, 2)))
+		return 1;
+	refuse_name(L, names[class->type], lua_tostring(L, 2));
 }
 
 static int new_index(lua_State *L)
@@ -150,14 +149,30 @@ static int new_index(lua_State *L)
 	srd_raise(L, "a %s cannot be written to", names[object->type]);
 }
 
+/*
+ * What __index is, for the methods on top of the stack. A class without properties needs
+ * no function for its methods, only for what is none of them.
+ */
+static void push_index(lua_State *L, const struct srd_class *class)
+{
+	lua_pushvalue(L, -1);
+	lua_pushlightuserdata(L, (void *)class);
+	lua_pushcclosure(L, index_method, 2);
+	if (class->property)
+		return;
+	lua_createtable(L, 0, 1);
+	lua_insert(L, -2);
+	lua_setfield(L, -2, "__index");
+	lua_setmetatable(L, -2);
+	lua_pushvalue(L, -1);
+}
+
 void srd_class_register(lua_State *L, const struct srd_class *class)
 {
 	lua_createtable(L, 0, 6); /* the metatable */
 	lua_newtable(L);          /* the methods */
 	luaL_setfuncs(L, class->methods, 0);
-	lua_pushvalue(L, -1);
-	lua_pushlightuserdata(L, (void *)class);
-	lua_pushcclosure(L, index_method, 2);
+	push_index(L, class);
 	lua_setfield(L, -3, "__index");
 	lua_setfield(L, -2, "methods"); /* where scripts/lib adds its own */
 	lua_pushcfunction(L, new_index);
@@ -168,12 +183,12 @@ void srd_class_register(lua_State *L, const struct srd_class *class)
 	lua_setfield(L, -2, "__name");
 	lua_pushboolean(L, false);
 	lua_setfield(L, -2, "__metatable");
-	lua_rawsetp(L, LUA_REGISTRYINDEX, &keys[class->type]);
+	lua_rawseti(L, LUA_REGISTRYINDEX, SRD_KEY_CLASSES + class->type);
 }
 
 void srd_class_methods(lua_State *L, enum srd_object_type type)
 {
-	lua_rawgetp(L, LUA_REGISTRYINDEX, &keys[type]);
+	lua_rawgeti(L, LUA_REGISTRYINDEX, SRD_KEY_CLASSES + type);
 	lua_getfield(L, -1, "methods");
 	lua_remove(L, -2);
 }

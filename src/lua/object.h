@@ -30,6 +30,17 @@ enum srd_object_type {
 	SRD_NUM_OBJECT_TYPES,
 };
 
+/*
+ * What the bindings keep in Lua's registry, by small numbers: they are looked up in an
+ * array, and for each op. The first few belong to Lua.
+ */
+enum srd_registry_key {
+	SRD_KEY_SCENARIOS = 8, /* calls of srd.scenario */
+	SRD_KEY_T,             /* the scenario's own object */
+	SRD_KEY_OPS,           /* the ops that are kept alive */
+	SRD_KEY_CLASSES,       /* + enum srd_object_type: metatables */
+};
+
 struct srd_object {
 	struct srd_lua *lua; /* tells our userdata from any other */
 	enum srd_object_type type;
@@ -48,7 +59,9 @@ struct srd_object {
 void *srd_object_new(lua_State *L, enum srd_object_type type, size_t size, int num_uservalues);
 /* Keep the object on top of the stack alive until srd_object_drop. May raise. */
 void srd_object_keep(lua_State *L, void *object);
-/* Take it out of its list: it is GONE for the script, and Lua may free it. Cannot raise. */
+/* Take it out of its list: it is GONE for the script, though its memory stays. */
+void srd_object_retire(void *object);
+/* The same, and Lua may free it: nothing else may point to it. Cannot raise. */
 void srd_object_drop(lua_State *L, void *object);
 /* Push one that is kept. */
 void srd_object_push(lua_State *L, void *object);

@@ -14,8 +14,6 @@
 #include "run.h"
 #include "verbs/alloc.h"
 
-static const char ops_key; /* of the registry: the table that keeps ops alive */
-
 const char *srd_op_name(const struct srd_op_object *op)
 {
 	return op->op.kind == SRD_OP_PUT ? "put" : "get";
@@ -25,14 +23,22 @@ static void forget_number(struct srd_run *run, struct srd_op_object *op);
 
 /* ---- the run's list ---- */
 
-static void push_ops(lua_State *L)
+/* A place in the table; there is always room to take it back. */
+static int take_slot(lua_State *L, struct srd_run *run)
 {
-	if (lua_rawgetp(L, LUA_REGISTRYINDEX, &ops_key) != LUA_TNIL)
-		return;
-	lua_pop(L, 1);
-	lua_newtable(L);
-	lua_pushvalue(L, -1);
-	lua_rawsetp(L, LUA_REGISTRYINDEX, &ops_key);
+	uint32_t size = run->num_slots ? run->num_slots * 2 : 32;
+	int *list;
+
+	if (run->num_free_slots)
+		return run->free_slots[--run->num_free_slots];
+	list = srd_reallocarray(run->free_slots, size, sizeof(*list));
+	if (!list)
+		srd_raise(L, "out of memory");
+	for (uint32_t slot = size; slot > run->num_slots; slot--)
+		list[run->num_free_slots++] = (int)slot;
+	run->free_slots = list;
+	run->num_slots = size;
+	return list[--run->num_free_slots];
 }
 
 struct srd_op_object *srd_op_new(lua_State *L, struct srd_queue_pair_object *q,
@@ -51,9 +57,10 @@ struct srd_op_object *srd_op_new(lua_State *L, struct srd_queue_pair_object *q,
 	o->op = *op;
 	o->op.cookie = (uintptr_t)o;
 	o->capacity = (uint32_t)num_requests;
-	push_ops(L);
+	lua_rawgeti(L, LUA_REGISTRYINDEX, SRD_KEY_OPS);
+	o->slot = take_slot(L, run);
 	lua_pushvalue(L, -2);
-	o->ref = luaL_ref(L, -2);
+	lua_rawseti(L, -2, o->slot);
 	lua_pop(L, 1);
 	o->prev = run->last_op;
 	if (run->last_op)
@@ -69,7 +76,7 @@ void srd_op_settle(struct srd_run *run, struct srd_op_object *op)
 {
 	lua_State *L = run->lua.L;
 
-	if (op->ref == LUA_NOREF)
+	if (!op->slot)
 		return;
 	if (op->next)
 		op->next->prev = op->prev;
@@ -79,10 +86,12 @@ void srd_op_settle(struct srd_run *run, struct srd_op_object *op)
 		op->prev->next = op->next;
 	else
 		run->ops = op->next;
-	lua_rawgetp(L, LUA_REGISTRYINDEX, &ops_key);
-	luaL_unref(L, -1, op->ref);
+	lua_rawgeti(L, LUA_REGISTRYINDEX, SRD_KEY_OPS);
+	lua_pushnil(L);
+	lua_rawseti(L, -2, op->slot);
 	lua_pop(L, 1);
-	op->ref = LUA_NOREF;
+	run->free_slots[run->num_free_slots++] = op->slot;
+	op->slot = 0;
 }
 
 /* It never came to be: the post failed. */
@@ -195,11 +204,8 @@ static void count_receive(struct srd_run *run, const struct srd_ev_recv_post *ev
 		traffic(run, event->ev.object)->receives++;
 }
 
-void srd_run_event(void *arg, const struct srd_event *event)
+static __attribute__((noinline)) void take_event(struct srd_run *run, const struct srd_event *event)
 {
-	struct srd_run *run = arg;
-
-	run->result->num_events++;
 	switch (event->type) {
 	case SRD_EV_OP_BEGIN:
 		if (!run->submitting)
@@ -219,6 +225,22 @@ void srd_run_event(void *arg, const struct srd_event *event)
 	default:
 		break;
 	}
+}
+
+/* Few are of interest: the others have to cost next to nothing. */
+static const uint64_t events_taken =
+	UINT64_C(1) << SRD_EV_OP_BEGIN | UINT64_C(1) << SRD_EV_WR_POST |
+	UINT64_C(1) << SRD_EV_SESSION_COMPLETE | UINT64_C(1) << SRD_EV_RECV_POST;
+
+_Static_assert(SRD_NUM_EVENT_TYPES <= 64, "a bit for each type");
+
+void srd_run_event(void *arg, const struct srd_event *event)
+{
+	struct srd_run *run = arg;
+
+	run->result->num_events++;
+	if (events_taken >> event->type & 1)
+		take_event(run, event);
 }
 
 /* ---- how they end ---- */
@@ -370,9 +392,19 @@ static struct srd_op_object *check_op(lua_State *L)
 	return srd_object_check(L, 1, SRD_OBJECT_OP);
 }
 
-static int op_status(lua_State *L)
+/* The same, up to date: one that the scheduler refused is done without any progress. */
+static struct srd_op_object *check_done(lua_State *L)
 {
 	struct srd_op_object *op = check_op(L);
+
+	if (!op->done && op->qp->scheduler)
+		srd_op_take_results(srd_run_of(L), op->qp);
+	return op;
+}
+
+static int op_status(lua_State *L)
+{
+	struct srd_op_object *op = check_done(L);
 
 	if (!op->done)
 		lua_pushstring(L, srd_op_is_queued(op) ? "queued" : "pending");
@@ -385,7 +417,7 @@ static int op_status(lua_State *L)
 
 static int op_error(lua_State *L)
 {
-	struct srd_op_object *op = check_op(L);
+	struct srd_op_object *op = check_done(L);
 	char cause[700];
 
 	if (!op->done || !op->result)
@@ -482,6 +514,8 @@ void srd_bind_op(lua_State *L)
 	static const luaL_Reg none[] = {{NULL, NULL}};
 	static const struct srd_class request = {SRD_OBJECT_REQUEST, none, NULL};
 
+	lua_newtable(L);
+	lua_rawseti(L, LUA_REGISTRYINDEX, SRD_KEY_OPS);
 	srd_class_register(L, &class);
 	srd_class_register(L, &request);
 }

@@ -390,6 +390,7 @@ static void release(struct srd_run *run)
 		run->texts = text->next;
 		srd_free(text);
 	}
+	srd_free(run->free_slots);
 	srd_free(run->by_number);
 	srd_free(run->traffic);
 }

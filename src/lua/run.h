@@ -68,7 +68,7 @@ struct srd_op_object {
 	struct srd_queue_pair_object *qp;
 	struct srd_op_object *next, *prev; /* in the run's list of ops that matter still */
 	struct srd_op op;
-	int ref;           /* of the table that keeps it alive; LUA_NOREF: it is settled */
+	int slot;          /* of the table that keeps it alive, from 1; 0: it is settled */
 	uint64_t sequence; /* among those that the scheduler was given; 0: a direct one */
 	uint32_t number;   /* in the stream; 0: no event yet */
 	bool done;
@@ -142,6 +142,8 @@ struct srd_run {
 	uint32_t num_fills;                               /* seeds of random content given out */
 	struct srd_op_object *ops, *last_op; /* not done, or failed and not looked at */
 	struct srd_op_object *submitting;
+	int *free_slots; /* of the table that keeps ops alive; room for all num_slots of them */
+	uint32_t num_free_slots, num_slots;
 	struct srd_op_object **by_number; /* those not done, at number modulo its size */
 	uint32_t by_number_size;          /* a power of two, or 0 */
 	struct srd_queue_pair_object *active;

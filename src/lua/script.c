@@ -15,9 +15,6 @@
 
 #define MAX_SCRIPT_SIZE ((size_t)16 << 20)
 
-/* Keys of the registry. */
-static const char scenarios_key, core_key;
-
 /* ---- srd.scenario(name, options, body) ---- */
 
 static const char *const needs[] = {
@@ -217,7 +214,7 @@ static int scenario(lua_State *L)
 	}
 	lua_pushinteger(L, line);
 	lua_rawseti(L, -2, 4);
-	lua_rawgetp(L, LUA_REGISTRYINDEX, &scenarios_key);
+	lua_rawgeti(L, LUA_REGISTRYINDEX, SRD_KEY_SCENARIOS);
 	lua_insert(L, -2);
 	lua_rawseti(L, -2, ++lua->num_scenarios);
 	return 0;
@@ -225,7 +222,7 @@ static int scenario(lua_State *L)
 
 void srd_script_push(lua_State *L, int index)
 {
-	lua_rawgetp(L, LUA_REGISTRYINDEX, &scenarios_key);
+	lua_rawgeti(L, LUA_REGISTRYINDEX, SRD_KEY_SCENARIOS);
 	lua_rawgeti(L, -1, index + 1);
 	lua_remove(L, -2);
 }
@@ -237,13 +234,11 @@ void srd_script_open(lua_State *L, const struct srd_script *script)
 	const struct srd_lua_chunk *lib = script->num_lib ? script->lib : srd_lua_lib;
 
 	lua_newtable(L);
-	lua_rawsetp(L, LUA_REGISTRYINDEX, &scenarios_key);
+	lua_rawseti(L, LUA_REGISTRYINDEX, SRD_KEY_SCENARIOS);
 	lua_newtable(L); /* core: what C offers to scripts/lib */
 	lua_pushcfunction(L, scenario);
 	lua_setfield(L, -2, "scenario");
 	srd_bind_core(L);
-	lua_pushvalue(L, -1);
-	lua_rawsetp(L, LUA_REGISTRYINDEX, &core_key);
 	for (int i = 0; i < srd_num_lua_lib; i++) {
 		const char *name = lua_pushfstring(L, "=srdlab/%s.lua", lib[i].name);
 
@@ -257,6 +252,7 @@ void srd_script_open(lua_State *L, const struct srd_script *script)
 	lua_pop(L, 1);
 	if (luaL_loadbufferx(L, script->code, script->code_size, script->chunk_name, NULL))
 		lua_error(L);
+	lua_gc(L, LUA_GCRESTART);
 }
 
 struct writer {
@@ -283,8 +279,11 @@ static int write_code(lua_State *L, const void *data, size_t size, void *arg)
 	return 0;
 }
 
-/* The byte code of TEXT in *OUT; -ENOMEM, or -EINVAL with the message on top of L. */
-static int compile(lua_State *L, const char *text, size_t size, const char *name,
+/*
+ * The byte code of TEXT in *OUT, with its lines or without; -ENOMEM, or -EINVAL with the
+ * message on top of L.
+ */
+static int compile(lua_State *L, const char *text, size_t size, const char *name, bool lines,
 		   struct writer *out)
 {
 	int status = luaL_loadbufferx(L, text, size, name, "t");
@@ -292,7 +291,7 @@ static int compile(lua_State *L, const char *text, size_t size, const char *name
 	memset(out, 0, sizeof(*out));
 	if (status != LUA_OK)
 		return status == LUA_ERRMEM ? -ENOMEM : -EINVAL;
-	if (lua_dump(L, write_code, out, 0)) {
+	if (lua_dump(L, write_code, out, !lines)) {
 		srd_free(out->data);
 		return -ENOMEM;
 	}
@@ -386,7 +385,7 @@ static int load_lib(lua_State *L, struct srd_script *script, int n, const char *
 			return ret;
 	}
 	snprintf(name, sizeof(name), "=srdlab/%s.lua", built->name);
-	ret = compile(L, text ? text : built->text, size, name, &code);
+	ret = compile(L, text ? text : built->text, size, name, false, &code);
 	srd_free(text);
 	if (ret == -EINVAL)
 		return srd_error_set(error, ret, "%s", lua_tostring(L, -1));
@@ -415,7 +414,7 @@ static int compile_script(lua_State *L, struct srd_script *script, const char *t
 {
 	struct writer code;
 	const char *from = skip_first(text, &size), *message;
-	int ret = compile(L, from, size, script->chunk_name, &code);
+	int ret = compile(L, from, size, script->chunk_name, true, &code);
 
 	if (ret == -EINVAL) {
 		message = lua_tostring(L, -1);

@@ -54,6 +54,7 @@ int srd_lua_open(struct srd_lua *lua, const struct srd_sandbox *sandbox, uint64_
 		return -ENOMEM;
 	*(struct srd_lua **)lua_getextraspace(lua->L) = lua;
 	lua->running = lua->L;
+	lua_gc(lua->L, LUA_GCSTOP); /* nothing is garbage until a script runs */
 	lua_pushcfunction(lua->L, setup);
 	lua_pushlightuserdata(lua->L, &s);
 	return lua_pcall(lua->L, 1, 0, 0) == LUA_OK ? 0 : -ENOMEM;
@@ -80,12 +81,16 @@ int srd_lua_resume(lua_State *co, lua_State *from, int num_args, int *num_result
 	return status;
 }
 
-/* The innermost frame of the script from LEVEL on, in *AR; false: there is none. */
+/*
+ * The innermost frame of the script from LEVEL on, in *AR; false: there is none. The
+ * libraries are compiled without lines, so that a frame with a line is the script's: to
+ * ask for the source as well would cost as much as the rest of a short binding.
+ */
 static bool script_frame(lua_State *L, int level, lua_Debug *ar)
 {
 	for (; lua_getstack(L, level, ar); level++) {
-		lua_getinfo(L, "Sl", ar);
-		if (ar->currentline > 0 && ar->source[0] == '@')
+		lua_getinfo(L, "l", ar);
+		if (ar->currentline > 0)
 			return true;
 	}
 	return false;
@@ -115,10 +120,8 @@ void srd_lua_callers(lua_State *co, char *text, size_t size)
 	int shown = 0;
 
 	for (int level = 0; shown <= MAX_CALLERS && lua_getstack(co, level, &ar); level++) {
-		lua_getinfo(co, "Sl", &ar);
-		if (ar.currentline <= 0 || ar.source[0] != '@')
-			continue;
-		if (shown++ && used < size)
+		lua_getinfo(co, "l", &ar);
+		if (ar.currentline > 0 && shown++ && used < size)
 			used += (size_t)snprintf(text + used, size - used,
 						 "\n  called from line %d", ar.currentline);
 	}
@@ -130,7 +133,7 @@ int srd_raise(lua_State *L, const char *format, ...)
 	va_list args;
 
 	luaL_checkstack(L, 4, NULL);
-	if (script_frame(L, 0, &ar))
+	if (script_frame(L, 0, &ar) && lua_getinfo(L, "S", &ar))
 		lua_pushfstring(L, "%s:%d: ", ar.short_src, ar.currentline);
 	else
 		lua_pushliteral(L, "");

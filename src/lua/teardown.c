@@ -78,7 +78,7 @@ void srd_run_teardown(struct srd_run *run)
 		while ((object = run->objects[order[i]])) {
 			if (!object->borrowed)
 				release(run, object);
-			srd_object_drop(run->lua.L, object);
+			srd_object_retire(object);
 		}
 	}
 }

@@ -126,3 +126,20 @@ srd.scenario("completion queues of one's own", {}, function(t)
 	qa:destroy()
 	t:expect(cq:destroy_cq()):equals "OK"
 end)
+
+srd.scenario("handles outlive what they stood for", { needs = { "faults" } }, function(t)
+	local p = t:pair { memory = 64 }
+	local held = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
+	local request = held:request(1)
+	t:hold(request)
+	p.a.qp:destroy()
+	for i = 1, 1000 do -- so that what is not kept would be gone
+		p.a[i] = { i }
+	end
+	t:expect(t:result(held).status):equals "IBV_WC_WR_FLUSH_ERR"
+	t:expect(held.queue_pair == p.a.qp):equals(true)
+	t:expect(held:wr_ids()):equals { 0 }
+	t:expect(function()
+		t:release(request)
+	end):raises "the queue pair of this request is released"
+end)
