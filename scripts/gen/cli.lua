@@ -24,7 +24,7 @@ function cli.options(spec, command)
 end
 
 -- The order in which the groups are shown.
-cli.groups = { "What runs", "Where it runs", "How it is judged", "What a script may do",
+cli.groups = { "What runs", "What is tested", "Where it runs", "How it is judged", "What a script may do",
 	"What is shown", "Reports" }
 
 --- The options of COMMAND by group: a list of { name, { option, ... } }.

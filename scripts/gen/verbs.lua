@@ -1,10 +1,11 @@
 -- verbs_table.h: struct srd_verbs and enum srd_verb; forward.c: a table that hands every
--- call to the one below; inject.c: one that can fail the n-th call.
--- usage: lua verbs.lua SPEC_DIR TABLE_HEADER FORWARD_SOURCE INJECT_SOURCE
+-- call to the one below; inject.c: one that can fail the n-th call; guard.c: one that looks
+-- at the thread that calls.
+-- usage: lua verbs.lua SPEC_DIR TABLE_HEADER FORWARD_SOURCE INJECT_SOURCE GUARD_SOURCE
 package.path = arg[0]:match "^(.*)/" .. "/?.lua;" .. package.path
 local lib = require "lib"
 local ops = lib.spec "verbs"
-local h, fwd, inj = lib.out(), lib.out(), lib.out()
+local h, fwd, inj, guard = lib.out(), lib.out(), lib.out(), lib.out()
 
 local c_type = { errno = "int ", count = "int ", void = "void ", time = "uint64_t " }
 
@@ -149,6 +150,27 @@ for _, op in ipairs(wrapped) do
 end
 inj:put "};\n"
 
+-- The guard: every call, closing excepted, which is not for whom it stands in front of.
+guard:put(lib.banner)
+guard:put "#include \"plugin/blame.h\"\n#include \"plugin/check.h\"\n\n"
+for _, op in ipairs(ops) do
+	guard:put("static %s%s(%s)\n{\n", returns(op), op.name, params(op))
+	if op.name == "close" then
+		guard:put "\tsrd_blame_call(\"the plug-in called close on the table, which is not its own\");\n"
+	else
+		guard:put("\tsrd_blame_thread(\"%s\");\n", op.name)
+		guard:put("\t%sverbs->next->%s(%s);\n", op.returns == "void" and "" or "return ", op.name, arguments(op))
+	end
+	guard:put "}\n\n"
+end
+guard:put "void srd_guard_fill(struct srd_verbs *guard, struct srd_verbs *next)\n{\n"
+guard:put "\tguard->name = next->name;\n\tguard->next = next;\n\tguard->can = next->can;\n"
+for _, op in ipairs(ops) do
+	guard:put("\tguard->%s = %s;\n", op.name, op.name)
+end
+guard:put "}\n"
+
 h:write(arg[2])
 fwd:write(arg[3])
 inj:write(arg[4])
+guard:write(arg[5])

@@ -14,7 +14,7 @@
 local sets = {}
 
 -- Sets that decide what a scenario does: the command that repeats a failure has them.
-local repeated = { "lab", "judge", "sandbox" }
+local repeated = { "lab", "plug_in", "judge", "sandbox" }
 
 sets.lab = {
 	{ "backend", letter = "b", kind = "text", arg = "NAME", default = "mock", complete = "backend",
@@ -29,6 +29,14 @@ sets.lab = {
 		help = "Change one field of the profile, such as loss=5000 or latency=2us. May be repeated." },
 	{ "device", letter = "d", kind = "text", arg = "NAME", group = "Where it runs",
 		help = "The EFA device to use, such as rdmap0s6. The first one found unless given." },
+}
+
+sets.plug_in = {
+	{ "queue-pair", kind = "text", arg = "FILE", complete = "file", group = "What is tested",
+		help = "A shared library with a queue pair of your own (srdlab/plugin.h), in place of srdlab's. "
+			.. "Only scenarios with the tag contract run, each in two processes of its own." },
+	{ "scheduler", kind = "text", arg = "FILE", complete = "file", group = "What is tested",
+		help = "A shared library with a scheduler of your own; it may be the same file." },
 }
 
 sets.judge = {
@@ -80,7 +88,7 @@ local run_exits = { "passed", "failed", "usage", "none", "skipped", "internal", 
 local commands = {
 	{ "run", usage = "[OPTION]... FILE|FOLDER...", summary = "run scenarios and judge them",
 		arguments = { min = 1, what = "a file or a folder of scenarios", complete = "file" },
-		sets = { "filter", "lab", "judge", "sandbox", "trace" },
+		sets = { "filter", "lab", "plug_in", "judge", "sandbox", "trace" },
 		description = {
 			"Runs the scenarios of each FILE, and of each .lua file below each FOLDER, in the order of "
 				.. "their names. FILE:LINE runs only the scenario that stands at that line.",
@@ -124,6 +132,8 @@ local commands = {
 			{ "srdlab run --seeds 1..200 --jobs 0 --filter tag:seeds scripts/scenarios",
 				"Two hundred seeds of the scenarios with the tag seeds, on every processor." },
 			{ "srdlab run -D loss=20000 -D order=adversarial chunks.lua", "On a bad network." },
+			{ "srdlab run --queue-pair ./libmine.so --scheduler ./libmine.so scripts/scenarios",
+				"Your own queue pair and scheduler." },
 			{ "srdlab run --backend efa --fail-on-skip --junit efa.xml scripts/scenarios",
 				"On a real device, for a CI job." },
 		} },

@@ -64,9 +64,35 @@ static char *failure_text(const char *file, int line, const char *message, const
 	return to_text(&result, log, broken);
 }
 
-char *srd_cli_outcome_text(const char *file, int line, const char *message)
+char *srd_cli_outcome_text(const char *file, int line, const char *message, bool broken)
 {
-	return failure_text(file, line, message, NULL, false);
+	return failure_text(file, line, message, NULL, broken);
+}
+
+char *srd_cli_outcome_skip(const char *reason)
+{
+	/* The text is only read. */
+	struct srd_scenario_result result = {
+		.verdict = SRD_SKIPPED,
+		.skip_reason = (char *)reason,
+	};
+
+	return to_text(&result, NULL, false);
+}
+
+char *srd_cli_outcome_fail(char *text, const char *file, int line, const char *message)
+{
+	json_t *object = json_loads(text, 0, NULL), *failures = json_object_get(object, "failures");
+	json_t *one = json_pack("{s:s, s:i, s:n, s:s}", "file", file, "line", line, "rule",
+				"message", message);
+	char *failed = NULL;
+
+	if (object && failures && !json_array_append(failures, one) &&
+	    !json_object_set_new(object, "verdict", json_string("failed")))
+		failed = json_dumps(object, JSON_COMPACT);
+	json_decref(one);
+	json_decref(object);
+	return failed;
 }
 
 char *srd_cli_execute(const struct srd_script *script, int index,

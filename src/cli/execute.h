@@ -3,6 +3,8 @@
 #ifndef SRD_CLI_EXECUTE_H
 #define SRD_CLI_EXECUTE_H
 
+#include <stdbool.h>
+
 #include "lua/scenario.h"
 
 struct srd_cli_outcome {
@@ -18,8 +20,12 @@ struct srd_cli_outcome {
 char *srd_cli_execute(const struct srd_script *script, int index,
 		      const struct srd_run_config *config);
 
-/* The outcome that is one failure at FILE:LINE, in the same form. */
-char *srd_cli_outcome_text(const char *file, int line, const char *message);
+/* The outcome that is one failure at FILE:LINE, in the same form; BROKEN: the tool's. */
+char *srd_cli_outcome_text(const char *file, int line, const char *message, bool broken);
+/* The outcome of a scenario that was not run. */
+char *srd_cli_outcome_skip(const char *reason);
+/* The outcome TEXT with one failure more. */
+char *srd_cli_outcome_fail(char *text, const char *file, int line, const char *message);
 
 /* 0, -ENOMEM or -EPROTO. Release *OUT in either case. */
 int srd_cli_outcome_read(const char *text, struct srd_cli_outcome *out);

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/plug_in.h"
+#include "plugin/process.h"
 #include "verbs/alloc.h"
 #include "verbs/nearest.h"
 
@@ -88,6 +90,8 @@ int main(int argc, char **argv)
 {
 	int status;
 
+	if (argc > 0 && !strcmp(argv[0], SRD_PLUGIN_PROCESS))
+		return srd_cli_plug_in_main(argc, argv);
 	if (argc > 0)
 		srd_cli_program = argv[0];
 	status = dispatch(argc, argv);

@@ -22,6 +22,11 @@ int srd_cli_replay_write(const struct srd_cli_run_options *options,
 			 const struct srd_cli_outcome *outcome, char **path,
 			 struct srd_error *error);
 
+/* The same as text, for the process of a plug-in; NULL with *error. Release with free. */
+char *srd_cli_replay_text(const struct srd_cli_run_options *options,
+			  const struct srd_run_config *config, const struct srd_cli_item *item,
+			  struct srd_error *error);
+
 /* What a replay file holds; texts belong to ROOT. */
 struct srd_cli_replay_file {
 	json_t *root;
@@ -35,6 +40,8 @@ struct srd_cli_replay_file {
 	const char *backend;
 	const char *device; /* NULL: none was named */
 	struct srd_profile profile;
+	const char *queue_pair; /* path of a plug-in; NULL: srdlab's own */
+	const char *scheduler;
 	const char *rules;
 	const char *suppressions;  /* the file's text; NULL: there was none */
 	uint64_t memory;           /* bytes */
@@ -45,6 +52,8 @@ struct srd_cli_replay_file {
 
 /* 0, or a negative errno with *error. Release *OUT in either case. */
 int srd_cli_replay_read(const char *path, struct srd_cli_replay_file *out, struct srd_error *error);
+int srd_cli_replay_parse(const char *text, struct srd_cli_replay_file *out,
+			 struct srd_error *error);
 void srd_cli_replay_release(struct srd_cli_replay_file *file);
 
 #endif

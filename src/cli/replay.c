@@ -5,14 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <srdlab/version.h>
 
 #include "cli/cli.h"
 #include "cli/lab.h"
-#include "cli/repeat.h"
+#include "cli/plug_in.h"
+#include "cli/recorded.h"
 #include "cli/streams.h"
 #include "report/report.h"
 #include "verbs/alloc.h"
@@ -21,73 +21,23 @@
 struct replay {
 	const struct srd_cli_replay_options *options;
 	struct srd_cli_replay_file file;
-	struct srd_script *script;
-	struct srd_run_config config;
+	struct srd_cli_recorded recorded;
 	struct srd_cli_streams streams;
 	struct srd_cli_outcome outcome;
-	int suppressions; /* a file in memory; -1: none */
-	char suppressions_path[32];
 };
 
-/* The rules read suppressions from a path, so their text becomes a file without a name. */
-static int open_suppressions(struct replay *replay, struct srd_error *error)
+static int read_file(struct replay *replay, struct srd_error *error)
 {
-	const char *text = replay->file.suppressions;
-	size_t length = text ? strlen(text) : 0;
-
-	if (!text)
-		return 0;
-	replay->suppressions = memfd_create("suppressions", MFD_CLOEXEC);
-	if (replay->suppressions < 0 ||
-	    write(replay->suppressions, text, length) != (ssize_t)length)
-		return srd_error_set(error, -EIO, "no room for the suppressions: %m");
-	snprintf(replay->suppressions_path, sizeof(replay->suppressions_path), "/proc/self/fd/%d",
-		 replay->suppressions);
-	replay->config.suppressions = replay->suppressions_path;
-	return 0;
-}
-
-static int configure(struct replay *replay, struct srd_error *error)
-{
-	const struct srd_cli_replay_file *file = &replay->file;
-	struct srd_run_config *config = &replay->config;
-
-	if (file->unsafe_lua && !replay->options->unsafe_lua)
-		return srd_error_set(error, -EPERM,
-				     "this run had --unsafe-lua: look at the script in the file, "
-				     "then give --unsafe-lua here too");
-	config->backend = srd_cli_backend(file->backend, error);
-	if (!config->backend)
-		return error->code;
-	config->profile = &file->profile;
-	config->device = file->device;
-	config->seed = file->seed;
-	config->rules = file->rules;
-	config->hash = true;
-	config->sandbox = (struct srd_sandbox){
-		.memory_limit = file->memory,
-		.time_limit = file->scenario_timeout,
-		.unsafe = file->unsafe_lua,
-	};
-	return open_suppressions(replay, error);
-}
-
-static int load(struct replay *replay, struct srd_error *error)
-{
-	const struct srd_cli_replay_file *file = &replay->file;
-	int rc = srd_script_load_text(file->script_path, file->script_text, file->script_length,
-				      &replay->config.sandbox, &replay->script, error);
-	const struct srd_scenario_info *info;
+	const char *path = replay->options->arguments.items[0];
+	int rc = srd_cli_replay_read(path, &replay->file, error);
 
 	if (rc)
 		return rc;
-	info = file->index < 0 || file->index >= srd_script_count(replay->script)
-		       ? NULL
-		       : srd_script_scenario(replay->script, file->index);
-	if (!info || strcmp(info->name, file->name))
-		return srd_error_set(error, -EPROTO, "its script holds no scenario \"%s\"",
-				     file->name);
-	return 0;
+	if (replay->file.unsafe_lua && !replay->options->unsafe_lua)
+		return srd_error_set(error, -EPERM,
+				     "this run had --unsafe-lua: look at the script in the file, "
+				     "then give --unsafe-lua here too");
+	return srd_cli_plug_in_probe(replay->file.queue_pair, replay->file.scheduler, error);
 }
 
 static int open_streams(struct replay *replay, struct srd_error *error)
@@ -100,7 +50,7 @@ static int open_streams(struct replay *replay, struct srd_error *error)
 	};
 
 	return srd_cli_streams_open(&replay->options->trace, &what, &replay->streams,
-				    &replay->config, error);
+				    &replay->recorded.config, error);
 }
 
 static void note_changes(const struct srd_cli_replay_file *file)
@@ -123,7 +73,7 @@ static void put_comparison(const struct replay *replay)
 {
 	uint64_t then = replay->file.trace_hash, now = replay->outcome.result.trace_hash;
 
-	if (!(replay->config.backend->can & SRD_VERBS_CAN_VIRTUAL_TIME))
+	if (!(replay->recorded.config.backend->can & SRD_VERBS_CAN_VIRTUAL_TIME))
 		printf("a device does not repeat itself: the traces are not compared\n\n");
 	else if (then == now)
 		printf("the same run, event by event: trace %016" PRIx64 "\n\n", now);
@@ -135,11 +85,11 @@ static void put_comparison(const struct replay *replay)
 static int report(const struct replay *replay)
 {
 	const struct srd_scenario_info *info =
-		srd_script_scenario(replay->script, replay->file.index);
+		srd_script_scenario(replay->recorded.script, replay->file.index);
 	const struct srd_scenario_result *result = &replay->outcome.result;
 	struct srd_report_head head = {
-		.backend = replay->config.backend->name,
-		.profile = srd_cli_profile_name(&replay->config),
+		.backend = replay->recorded.config.backend->name,
+		.profile = srd_cli_profile_name(&replay->recorded.config),
 		.first_seed = replay->file.seed,
 		.last_seed = replay->file.seed,
 		.num_cases = 1,
@@ -193,9 +143,28 @@ static int status(const struct srd_cli_outcome *outcome)
 	return SRD_EXIT_INTERNAL;
 }
 
+/* The outcome as text; NULL: out of memory. */
+static char *execute(struct replay *replay)
+{
+	const struct srd_cli_replay_file *file = &replay->file;
+	const struct srd_scenario_info *info =
+		srd_script_scenario(replay->recorded.script, file->index);
+	char *request, *text;
+
+	if (!file->queue_pair && !file->scheduler)
+		return srd_cli_execute(replay->recorded.script, file->index,
+				       &replay->recorded.config);
+	request = json_dumps(file->root, JSON_COMPACT);
+	text = request ? srd_cli_plug_in_execute(request, file->script_path, info->line,
+						 &replay->recorded.config)
+		       : NULL;
+	free(request);
+	return text;
+}
+
 static int run(struct replay *replay)
 {
-	char *text = srd_cli_execute(replay->script, replay->file.index, &replay->config);
+	char *text = execute(replay);
 	int rc = text ? srd_cli_outcome_read(text, &replay->outcome) : -ENOMEM;
 
 	free(text);
@@ -209,15 +178,12 @@ static int run(struct replay *replay)
 
 int srd_cli_replay(const struct srd_cli_replay_options *options)
 {
-	const char *path = options->arguments.items[0];
-	struct replay replay = {.options = options, .suppressions = -1};
+	struct replay replay = {.options = options, .recorded = {.suppressions = -1}};
 	struct srd_error error = {0};
-	int rc = srd_cli_replay_read(path, &replay.file, &error);
+	int rc = read_file(&replay, &error);
 
 	if (!rc)
-		rc = configure(&replay, &error);
-	if (!rc)
-		rc = load(&replay, &error);
+		rc = srd_cli_recorded_open(&replay.file, &replay.recorded, &error);
 	if (!rc)
 		rc = open_streams(&replay, &error);
 	if (rc) {
@@ -231,10 +197,8 @@ int srd_cli_replay(const struct srd_cli_replay_options *options)
 		srd_cli_error("%s", error.message);
 		rc = SRD_EXIT_INTERNAL;
 	}
-	if (replay.suppressions >= 0)
-		close(replay.suppressions);
 	srd_cli_outcome_release(&replay.outcome);
-	srd_script_free(replay.script);
+	srd_cli_recorded_release(&replay.recorded);
 	srd_cli_replay_release(&replay.file);
 	return rc;
 }

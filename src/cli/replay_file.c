@@ -38,27 +38,60 @@ static char *file_name(const char *folder, const struct srd_cli_item *item, int 
 
 /* NULL: out of memory, or a text is not UTF-8. */
 static json_t *pack(const struct srd_cli_run_options *options, const struct srd_run_config *config,
-		    const struct srd_cli_item *item, const struct srd_cli_outcome *outcome,
-		    const char *suppressions)
+		    const struct srd_cli_item *item, uint64_t trace_hash, const char *suppressions)
 {
 	const struct srd_cli_script *script = item->entry->script;
 	const struct srd_scenario_info *info =
 		srd_script_scenario(script->script, item->entry->scenario);
 	char hash[17];
 
-	snprintf(hash, sizeof(hash), "%016" PRIx64, outcome->result.trace_hash);
+	snprintf(hash, sizeof(hash), "%016" PRIx64, trace_hash);
 	return json_pack(
-		"{s:s, s:i, s:s, s:{s:s, s:s%}, s:{s:s, s:i, s:i}, s:I, s:s, s:s?, s:o, s:s, s:s?,"
-		" s:I, s:I, s:b, s:s}",
+		"{s:s, s:i, s:s, s:{s:s, s:s%}, s:{s:s, s:i, s:i}, s:I, s:s, s:s?, s:o, s:s?, s:s?,"
+		" s:s, s:s?, s:I, s:I, s:b, s:s}",
 		"format", FORMAT, "schema", SCHEMA, "version", SRDLAB_VERSION,        /**/
 		"script", "path", script->path, "text", script->text, script->length, /**/
 		"scenario", "name", info->name, "index", item->entry->scenario, "line", info->line,
 		"seed", (json_int_t)item->seed, "backend", config->backend->name, "device",
-		config->device, "profile", srd_cli_profile_json(config->profile), "rules",
-		config->rules, "suppressions", suppressions, /**/
+		config->device, "profile", srd_cli_profile_json(config->profile), /**/
+		"queue_pair", options->plug_in.queue_pair, "scheduler", options->plug_in.scheduler,
+		"rules", config->rules, "suppressions", suppressions, /**/
 		"memory", (json_int_t)options->sandbox.memory, "scenario_timeout",
 		(json_int_t)options->sandbox.scenario_timeout, "unsafe_lua",
 		options->sandbox.unsafe_lua, "trace_hash", hash);
+}
+
+/* NULL with *error. */
+static json_t *record(const struct srd_cli_run_options *options,
+		      const struct srd_run_config *config, const struct srd_cli_item *item,
+		      uint64_t trace_hash, struct srd_error *error)
+{
+	char *suppressions = NULL;
+	size_t length = 0;
+	json_t *object;
+
+	if (config->suppressions &&
+	    srd_file_read(config->suppressions, TEXT_LIMIT, &suppressions, &length, error))
+		return NULL;
+	object = pack(options, config, item, trace_hash, suppressions);
+	srd_free(suppressions);
+	if (!object)
+		srd_error_set(error, -EILSEQ, "%s: out of memory, or its text is not UTF-8",
+			      item->entry->script->path);
+	return object;
+}
+
+char *srd_cli_replay_text(const struct srd_cli_run_options *options,
+			  const struct srd_run_config *config, const struct srd_cli_item *item,
+			  struct srd_error *error)
+{
+	json_t *object = record(options, config, item, 0, error);
+	char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+
+	if (object && !text)
+		srd_error_set(error, -ENOMEM, "out of memory");
+	json_decref(object);
+	return text;
 }
 
 static int write_to(const char *folder, const char *path, json_t *object, struct srd_error *error)
@@ -76,8 +109,6 @@ int srd_cli_replay_write(const struct srd_cli_run_options *options,
 			 struct srd_error *error)
 {
 	const struct srd_cli_entry *entry = item->entry;
-	char *suppressions = NULL;
-	size_t length = 0;
 	json_t *object;
 	int rc;
 
@@ -85,16 +116,9 @@ int srd_cli_replay_write(const struct srd_cli_run_options *options,
 			  srd_script_scenario(entry->script->script, entry->scenario)->line);
 	if (!*path)
 		return srd_error_set(error, -ENOMEM, "out of memory");
-	rc = config->suppressions ? srd_file_read(config->suppressions, TEXT_LIMIT, &suppressions,
-						  &length, error)
-				  : 0;
-	if (rc)
-		return rc;
-	object = pack(options, config, item, outcome, suppressions);
-	srd_free(suppressions);
+	object = record(options, config, item, outcome->result.trace_hash, error);
 	if (!object)
-		return srd_error_set(error, -EILSEQ, "%s: out of memory, or its text is not UTF-8",
-				     entry->script->path);
+		return error->code;
 	rc = write_to(options->replay_dir, *path, object, error);
 	json_decref(object);
 	return rc;
@@ -139,6 +163,8 @@ static int unpack(const char *path, struct srd_cli_replay_file *out, struct srd_
 			   &timeout, "unsafe_lua", &unsafe, "trace_hash", &hash))
 		return srd_error_set(error, -EPROTO, "%s: %s", path, where.text);
 	out->device = json_string_value(json_object_get(out->root, "device"));
+	out->queue_pair = json_string_value(json_object_get(out->root, "queue_pair"));
+	out->scheduler = json_string_value(json_object_get(out->root, "scheduler"));
 	out->suppressions = json_string_value(json_object_get(out->root, "suppressions"));
 	out->seed = (uint64_t)seed;
 	out->memory = (uint64_t)memory;
@@ -162,6 +188,17 @@ int srd_cli_replay_read(const char *path, struct srd_cli_replay_file *out, struc
 		return srd_error_set(error, -EPROTO, "%s:%d: error: %s", path, where.line,
 				     where.text);
 	return unpack(path, out, error);
+}
+
+int srd_cli_replay_parse(const char *text, struct srd_cli_replay_file *out, struct srd_error *error)
+{
+	json_error_t where;
+
+	memset(out, 0, sizeof(*out));
+	out->root = json_loads(text, 0, &where);
+	if (!out->root)
+		return srd_error_set(error, -EPROTO, "%s", where.text);
+	return unpack("the request", out, error);
 }
 
 void srd_cli_replay_release(struct srd_cli_replay_file *file)

@@ -10,6 +10,7 @@
 #include "cli/lab.h"
 #include "cli/outputs.h"
 #include "cli/plan.h"
+#include "cli/plug_in.h"
 #include "cli/pool.h"
 #include "cli/progress.h"
 #include "cli/repeat.h"
@@ -62,6 +63,32 @@ static uint64_t time_limit(const struct run *run)
 	return run->deadline - now < limit ? run->deadline - now : limit;
 }
 
+static bool has_plug_in(const struct srd_cli_run_options *options)
+{
+	return options->plug_in.queue_pair || options->plug_in.scheduler;
+}
+
+/* ITEM against the plug-ins, or why not. */
+static char *run_plug_in(const struct run *run, const struct srd_cli_item *item,
+			 const struct srd_run_config *config)
+{
+	const struct srd_cli_script *script = item->entry->script;
+	const struct srd_scenario_info *info =
+		srd_script_scenario(script->script, item->entry->scenario);
+	const char *reason = srd_cli_plug_in_skip(info);
+	struct srd_error error = {0};
+	char *request, *text;
+
+	if (reason)
+		return srd_cli_outcome_skip(reason);
+	request = srd_cli_replay_text(run->options, config, item, &error);
+	if (!request)
+		return srd_cli_outcome_text(script->path, info->line, error.message, true);
+	text = srd_cli_plug_in_execute(request, script->path, info->line, config);
+	free(request);
+	return text;
+}
+
 static char *run_item(void *arg, uint64_t number)
 {
 	struct run *run = arg;
@@ -70,10 +97,12 @@ static char *run_item(void *arg, uint64_t number)
 	struct srd_run_config config = run->config;
 
 	if (item.entry->scenario < 0)
-		return srd_cli_outcome_text(script->path, script->error_line,
-					    script->error.message);
+		return srd_cli_outcome_text(script->path, script->error_line, script->error.message,
+					    false);
 	config.seed = item.seed;
 	config.sandbox.time_limit = time_limit(run);
+	if (has_plug_in(run->options))
+		return run_plug_in(run, &item, &config);
 	return srd_cli_execute(script->script, item.entry->scenario, &config);
 }
 
@@ -175,7 +204,7 @@ static int take(void *arg, uint64_t number, char *text, const char *death)
 				   ? srd_script_scenario(script->script, item.entry->scenario)->line
 				   : 0;
 
-		made = text = srd_cli_outcome_text(script->path, line, death);
+		made = text = srd_cli_outcome_text(script->path, line, death, false);
 		if (!text)
 			return -ENOMEM;
 	}
@@ -374,6 +403,9 @@ int srd_cli_run(const struct srd_cli_run_options *options)
 	run->started = srd_cli_now();
 	run->deadline = options->timeout ? run->started + options->timeout : 0;
 	rc = srd_cli_lab(&options->lab, &options->judge, &run->profile, &run->config, &error);
+	if (!rc)
+		rc = srd_cli_plug_in_probe(options->plug_in.queue_pair, options->plug_in.scheduler,
+					   &error);
 	if (!rc)
 		rc = srd_cli_outputs_open(options, &run->outputs, &error);
 	if (!rc)

@@ -405,8 +405,10 @@ int srd_scenario_run(const struct srd_script *script, int index,
 		.config = config,
 		.info = srd_script_scenario(script, index),
 		.result = result,
-		.queue_pair_ops = &srd_efa_srd_ops,
-		.scheduler_ops = &srd_credit_scheduler_ops,
+		.queue_pair_ops =
+			config->queue_pair_ops ? config->queue_pair_ops : &srd_efa_srd_ops,
+		.scheduler_ops =
+			config->scheduler_ops ? config->scheduler_ops : &srd_credit_scheduler_ops,
 		.profile = config->profile ? *config->profile : *srd_profile_find("efa1"),
 	};
 	struct srd_error local;

@@ -8,6 +8,7 @@
 
 #include <srdlab/error.h>
 #include <srdlab/event.h>
+#include <srdlab/queue_pair.h>
 
 #include "verbs/backend.h"
 
@@ -34,6 +35,9 @@ struct srd_run_config {
 	const struct srd_profile *profile; /* NULL: efa1 */
 	const char *device;                /* hardware */
 	uint64_t seed;
+	/* What is tested; NULL: srdlab's own. */
+	const struct srd_queue_pair_ops *queue_pair_ops;
+	const struct srd_scheduler_ops *scheduler_ops;
 	const char *rules;        /* as srd_rules_create; NULL: the default */
 	const char *suppressions; /* path or NULL */
 	struct srd_sandbox sandbox;
