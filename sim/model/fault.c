@@ -174,8 +174,6 @@ enum srd_request_place srd_model_request_place(const struct srd_model *m,
 					       const struct srd_request *r)
 {
 	switch ((enum srd_phase)r->phase) {
-	case SRD_PHASE_BUILT:
-		return SRD_PLACE_SESSION;
 	case SRD_PHASE_SENT:
 		return r->start > m->state->now ? SRD_PLACE_SEND_QUEUE : SRD_PLACE_WIRE;
 	case SRD_PHASE_PACKETS:
@@ -191,6 +189,7 @@ enum srd_request_place srd_model_request_place(const struct srd_model *m,
 	case SRD_PHASE_LOST:
 		return SRD_PLACE_LOST;
 	case SRD_PHASE_FREE:
+	case SRD_PHASE_BUILT:
 	case SRD_PHASE_DEAD:
 		break;
 	}

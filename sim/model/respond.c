@@ -129,33 +129,23 @@ static inline uint8_t side_status(enum srd_memory_side side, uint8_t source, uin
 	return SRD_EFA_LOCAL_ERROR_QP_INTERNAL_ERROR;
 }
 
-/* A write that comes from several places, or from its descriptor. */
-static enum srd_memory_side gather_write(struct srd_model *m, struct srd_request *r,
-					 const struct srd_model_mr *mr)
-{
-	struct srd_sge target = {.addr = r->remote_addr + r->part_offset, .length = r->part_length};
-	struct cursor to = {.owner = mr->owner, .sge = &target, .count = 1};
-	struct cursor from = {.owner = m->qp[r->qp].owner, .sge = r->sge, .count = r->num_sge};
-
-	if (r->is_inline)
-		return store_list(m, &to, srd_model_request_inline(m, r) + r->part_offset,
-				  r->part_length);
-	cursor_skip(&from, r->part_offset);
-	return copy_lists(m, &to, &from, r->part_length);
-}
-
-/* What has arrived of a write goes to its place, through MR. */
+/*
+ * What has arrived of a write goes to its place, through MR. A descriptor has room for one
+ * local entry of an RDMA request, or for its bytes.
+ */
 static uint8_t place_write(struct srd_model *m, struct srd_request *r,
 			   const struct srd_model_mr *mr)
 {
+	uint64_t addr = r->remote_addr + r->part_offset;
 	enum srd_memory_side side;
 
-	if (likely(r->num_sge == 1 && !r->is_inline))
-		side = m->memory.copy(m->memory.context, mr->owner, r->remote_addr + r->part_offset,
-				      m->qp[r->qp].owner, r->sge[0].addr + r->part_offset,
-				      r->part_length);
+	if (unlikely(r->is_inline))
+		side = m->memory.store(m->memory.context, mr->owner, addr,
+				       srd_model_request_inline(m, r) + r->part_offset,
+				       r->part_length);
 	else
-		side = gather_write(m, r, mr);
+		side = m->memory.copy(m->memory.context, mr->owner, addr, m->qp[r->qp].owner,
+				      r->sge[0].addr + r->part_offset, r->part_length);
 	return side_status(side, SRD_EFA_LOCAL_ERROR_INVALID_LKEY,
 			   SRD_EFA_REMOTE_ERROR_BAD_ADDRESS);
 }
@@ -163,17 +153,16 @@ static uint8_t place_write(struct srd_model *m, struct srd_request *r,
 /* What is back of a read goes to its place. */
 static uint8_t place_read(struct srd_model *m, struct srd_request *r)
 {
-	struct srd_sge source = {.addr = r->remote_addr + r->part_offset, .length = r->part_length};
-	struct cursor from = {.owner = r->dest_owner, .sge = &source, .count = 1};
-	struct cursor to = {.owner = m->qp[r->qp].owner, .sge = r->sge, .count = r->num_sge};
-	uint8_t status;
+	const struct srd_model_qp *qp = &m->qp[r->qp];
+	uint64_t addr = r->sge[0].addr + r->part_offset;
+	uint8_t status =
+		side_status(m->memory.copy(m->memory.context, qp->owner, addr, r->dest_owner,
+					   r->remote_addr + r->part_offset, r->part_length),
+			    SRD_EFA_REMOTE_ERROR_BAD_ADDRESS, SRD_EFA_LOCAL_ERROR_INVALID_LKEY);
 
-	cursor_skip(&to, r->part_offset);
-	status = side_status(copy_lists(m, &to, &from, r->part_length),
-			     SRD_EFA_REMOTE_ERROR_BAD_ADDRESS, SRD_EFA_LOCAL_ERROR_INVALID_LKEY);
 	if (!status && m->stream)
-		place_event(m, srd_mr_find(m, m->qp[r->qp].pd, r->sge[0].lkey & 0xffffff, 0),
-			    r->sge[0].addr + r->part_offset, r->part_length);
+		place_event(m, srd_mr_find(m, qp->pd, r->sge[0].lkey & 0xffffff, 0), addr,
+			    r->part_length);
 	return status;
 }
 
@@ -184,12 +173,12 @@ static uint8_t place_read(struct srd_model *m, struct srd_request *r)
 static void place_partially(struct srd_model *m, const struct srd_request *r,
 			    const struct srd_model_mr *mr)
 {
-	uint32_t mtu = (uint32_t)srd_profile_of(m)->mtu, offset = 0;
+	uint64_t mtu = srd_profile_of(m)->mtu, offset = 0;
 
-	if (!srd_profile_of(m)->partial_on_error || r->transfer || r->is_inline || r->num_sge != 1)
+	if (!srd_profile_of(m)->partial_on_error || r->transfer || r->is_inline)
 		return;
 	for (int i = 0; i < MAX_PARTIAL && offset < r->length; i++, offset += mtu) {
-		uint32_t length = r->length - offset < mtu ? r->length - offset : mtu;
+		uint64_t length = r->length - offset < mtu ? r->length - offset : mtu;
 		uint64_t addr = r->remote_addr + offset;
 
 		if (!srd_mr_covers(mr, addr, length) || srd_rng_next(&m->state->partial) & 1)
@@ -198,8 +187,6 @@ static void place_partially(struct srd_model *m, const struct srd_request *r,
 			       r->sge[0].addr + offset, length);
 		if (m->stream)
 			place_event(m, mr, addr, length);
-		if (mtu > UINT32_MAX - offset)
-			break;
 	}
 }
 

@@ -30,21 +30,8 @@ int srd_model_set(struct srd_model *m, const char *name, uint64_t value)
 		return ENOENT;
 	if (!field->live || value > field_max(field) || value < field->min)
 		return EINVAL;
-	/* Every field is an unsigned number of its size, low byte first or whole. */
-	switch (field->size) {
-	case 1:
-		*(at + field->offset) = (uint8_t)value;
-		break;
-	case 2:
-		memcpy(at + field->offset, &(uint16_t){(uint16_t)value}, 2);
-		break;
-	case 4:
-		memcpy(at + field->offset, &(uint32_t){(uint32_t)value}, 4);
-		break;
-	default:
-		memcpy(at + field->offset, &value, 8);
-		break;
-	}
+	/* EFA hosts are little endian: the low bytes come first. */
+	memcpy(at + field->offset, &value, field->size);
 	srd_fabric_tune(m);
 	return 0;
 }

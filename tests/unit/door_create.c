@@ -287,6 +287,31 @@ static void keys_are_not_used_again_soon(void **state)
 	}
 }
 
+static void buffers(void **state)
+{
+	struct srd_buffer *b = p.a.buffer;
+	uint64_t difference;
+	char bytes[8];
+
+	assert_null(p.v->alloc_buffer(p.v, p.a.context, 1ull << 60, SRD_BUFFER_REAL));
+	assert_int_equal(errno, ENOMEM);
+	assert_int_equal(p.v->fill_buffer(p.v, b, 1, PAIR_MEMORY, 1), ERANGE);
+	assert_int_equal(p.v->write_buffer(p.v, b, PAIR_MEMORY + 1, bytes, 0), ERANGE);
+	assert_int_equal(p.v->read_buffer(p.v, b, UINT64_MAX, bytes, 2), ERANGE);
+	assert_int_equal(p.v->compare_buffer(p.v, b, 0, b, 9, PAIR_MEMORY, &difference), ERANGE);
+	assert_int_equal(p.v->compare_buffer(p.v, b, 9, b, 0, PAIR_MEMORY, &difference), ERANGE);
+	assert_int_equal(p.v->write_buffer(p.v, b, PAIR_MEMORY, bytes, 0), 0);
+}
+
+static void one_device(void **state)
+{
+	struct srd_device_info list[2];
+
+	assert_int_equal(srd_backend_find("mock")->devices(NULL, 0, NULL), 1);
+	assert_int_equal(srd_backend_find("mock")->devices(list, 2, NULL), 1);
+	assert_string_equal(list[0].name, "mock0");
+}
+
 static void completion_queues(void **state)
 {
 	struct srd_cq *cq;
@@ -374,6 +399,8 @@ static void tables_are_full(void **state)
 		attr.cap.max_recv_wr = 5;
 	assert_int_equal(errno, ENOMEM);
 	assert_int_equal(n, 7);
+	/* A region of a peer takes the last place there, not here. */
+	assert_non_null(p.v->reg_mr(p.v, p.b.pd, p.b.buffer->addr, 8, 0));
 	pair_close(&p);
 }
 
@@ -435,6 +462,8 @@ int main(void)
 		TEST(memory_regions),
 		cmocka_unit_test(region_too_long),
 		TEST(keys_are_not_used_again_soon),
+		TEST(buffers),
+		TEST(one_device),
 		TEST(completion_queues),
 		TEST(address_handles),
 		TEST(busy_until_users_are_gone),

@@ -196,7 +196,9 @@ static void destroy_within_a_session(void **state)
 
 	start();
 	build_write(&p, 1, 0, 64);
+	build_write(&p, 3, 0, 64);
 	assert_int_equal(lab_locate(&p, qp, 1), SRD_PLACE_SESSION);
+	assert_int_equal(lab_locate(&p, qp, 3), SRD_PLACE_SESSION);
 	assert_int_equal(lab_locate(&p, qp, 2), SRD_PLACE_UNKNOWN);
 	assert_int_equal(p.v->destroy_qp(p.v, qp), 0);
 	p.a.qp = side_create_qp(&p, &p.a);

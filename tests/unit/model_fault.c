@@ -295,6 +295,11 @@ static void commands_without_an_object(void **state)
 	assert_int_equal(p.v->lab(p.v, &command), EINVAL);
 	command.kind = SRD_LAB_COUNTER;
 	assert_int_equal(p.v->lab(p.v, &command), EINVAL);
+	command.name = "events";
+	assert_int_equal(p.v->lab(p.v, &command), 0);
+	command.host = 77;
+	assert_int_equal(p.v->lab(p.v, &command), ENOENT);
+	command.host = 0;
 	command.name = "no such counter";
 	assert_int_equal(p.v->lab(p.v, &command), ENOENT);
 	command.kind = (enum srd_lab_kind)1000;

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "mock_pair.h"
+#include "verbs/alloc.h"
 
 static struct pair p;
 
@@ -186,6 +187,37 @@ static void buffer_goes_under_a_request(void **state)
 	side_expect(&p, &p.a, 2, SRD_EFA_REMOTE_ERROR_BAD_ADDRESS);
 }
 
+static void own_buffer_goes_under_a_request(void **state)
+{
+	pair_write(&p, 1, 0, 64);
+	assert_int_equal(p.v->free_buffer(p.v, p.a.buffer), 0);
+	side_expect(&p, &p.a, 1, SRD_EFA_LOCAL_ERROR_INVALID_LKEY);
+	p.a.buffer = p.v->alloc_buffer(p.v, p.a.context, 64, SRD_BUFFER_REAL);
+	p.a.buffer->addr = p.a.mr->addr;
+	pair_read(&p, 2, 0, 64);
+	side_expect(&p, &p.a, 2, SRD_EFA_LOCAL_ERROR_INVALID_LKEY);
+}
+
+/* The mock cannot note where the bytes came from. */
+static void no_memory_for_the_bytes(void **state)
+{
+	struct srd_buffer *buffer =
+		p.v->alloc_buffer(p.v, p.b.context, PAIR_MEMORY, SRD_BUFFER_ORIGIN);
+	struct srd_mr *mr = p.v->reg_mr(p.v, p.b.pd, buffer->addr, PAIR_MEMORY, 7);
+	struct srd_buffer *real = p.b.buffer;
+
+	assert_int_equal(p.v->dereg_mr(p.v, p.b.mr), 0);
+	p.b.mr = mr;
+	p.b.buffer = buffer;
+	pair_write(&p, 1, 100, 64);
+	srd_alloc_fail_at(1);
+	side_expect(&p, &p.a, 1, SRD_EFA_LOCAL_ERROR_QP_INTERNAL_ERROR);
+	srd_alloc_fail_at(0);
+	pair_write(&p, 2, 100, 64);
+	side_expect(&p, &p.a, 2, SRD_EFA_OK);
+	assert_int_equal(p.v->free_buffer(p.v, real), 0);
+}
+
 static void peer_goes_under_a_request(void **state)
 {
 	pair_write(&p, 1, 0, 64);
@@ -237,6 +269,8 @@ int main(void)
 		TEST(local_region_goes_under_a_request),
 		TEST(remote_region_goes_under_a_request),
 		TEST(buffer_goes_under_a_request),
+		TEST(own_buffer_goes_under_a_request),
+		TEST(no_memory_for_the_bytes),
 		TEST(peer_goes_under_a_request),
 		cmocka_unit_test(flush_at_every_step),
 	};

@@ -113,11 +113,27 @@ static void pool_of_requests_is_empty(void **state)
 	side_expect(&p, &p.a, 4, SRD_EFA_OK);
 }
 
+static struct srd_qp *create_qp(void)
+{
+	struct srd_efa_qp_init_attr efa = {.flags = 0};
+	struct srd_qp_init_attr_ex attr = {
+		.pd = p.a.pd,
+		.send_cq = p.a.cq,
+		.recv_cq = p.a.cq,
+		.cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1},
+		.qp_type = SRD_QPT_DRIVER,
+		.comp_mask = SRD_QP_INIT_ATTR_PD,
+	};
+
+	return p.v->create_qp_ex(p.v, p.a.context, &attr, &efa);
+}
+
 static void pools_of_objects_are_empty(void **state)
 {
 	struct srd_ah_attr attr = {.is_global = 1, .port_num = 1};
 	struct srd_pool *pools = model()->state->pool;
 	uint32_t capacity[SRD_NUM_POOLS];
+	uint64_t room;
 
 	for (int i = 0; i < SRD_NUM_POOLS; i++) {
 		capacity[i] = pools[i].capacity;
@@ -133,8 +149,18 @@ static void pools_of_objects_are_empty(void **state)
 	assert_null(p.v->create_ah(p.v, p.a.pd, &attr));
 	assert_int_equal(errno, ENOMEM);
 	assert_int_equal(lab_ordinal(&p, p.a.qp, SRD_LAB_HOLD, 3), ENOMEM);
+	assert_null(create_qp());
+	assert_int_equal(errno, ENOMEM);
 	for (int i = 0; i < SRD_NUM_POOLS; i++)
 		pools[i].capacity = capacity[i];
+
+	/* There is a place for the queue pair, but none for its ring. */
+	room = model()->state->blocks.capacity;
+	model()->state->blocks.capacity = model()->state->blocks.high;
+	assert_null(create_qp());
+	assert_int_equal(errno, ENOMEM);
+	model()->state->blocks.capacity = room;
+	assert_non_null(create_qp());
 }
 
 /* The audit after VALUE was put where *PLACE is. */
