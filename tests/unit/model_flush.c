@@ -189,11 +189,13 @@ static void buffer_goes_under_a_request(void **state)
 
 static void own_buffer_goes_under_a_request(void **state)
 {
+	struct srd_buffer gone;
+
 	pair_write(&p, 1, 0, 64);
 	assert_int_equal(p.v->free_buffer(p.v, p.a.buffer), 0);
 	side_expect(&p, &p.a, 1, SRD_EFA_LOCAL_ERROR_INVALID_LKEY);
-	p.a.buffer = p.v->alloc_buffer(p.v, p.a.context, 64, SRD_BUFFER_REAL);
-	p.a.buffer->addr = p.a.mr->addr;
+	gone = (struct srd_buffer){.addr = p.a.mr->addr};
+	p.a.buffer = &gone;
 	pair_read(&p, 2, 0, 64);
 	side_expect(&p, &p.a, 2, SRD_EFA_LOCAL_ERROR_INVALID_LKEY);
 }
