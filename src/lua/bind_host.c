@@ -7,6 +7,8 @@
 #include "qp/cq_pool.h"
 #include "verbs/limit_table.h"
 
+#define MAX_HOSTS 256 /* an event has 8 bits for it */
+
 static struct srd_host *check_host(lua_State *L)
 {
 	return srd_object_check(L, 1, SRD_OBJECT_HOST);
@@ -68,6 +70,11 @@ void srd_host_push(lua_State *L, const char *name)
 		srd_object_push(L, host);
 		return;
 	}
+	if (run->num_objects[SRD_OBJECT_HOST] == MAX_HOSTS)
+		srd_raise(L, "t:host: a scenario has at most %d hosts", MAX_HOSTS);
+	if (strlen(name) >= sizeof(host->name))
+		srd_raise(L, "t:host: the name has more than %d letters",
+			  (int)sizeof(host->name) - 1);
 	host = srd_object_new(L, SRD_OBJECT_HOST, sizeof(*host), 0);
 	snprintf(host->name, sizeof(host->name), "%s", name);
 	host->index = run->num_objects[SRD_OBJECT_HOST];

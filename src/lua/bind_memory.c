@@ -22,6 +22,28 @@ struct srd_memory_object *srd_memory_object_arg(lua_State *L, int index)
 	return memory;
 }
 
+/* What all hosts of one scenario may hold in real bytes: the script is not to fill ours. */
+#define MAX_REAL_BYTES (UINT64_C(1) << 30)
+
+static void check_room(lua_State *L, uint64_t size, const struct srd_memory_options *options)
+{
+	struct srd_run *run = srd_run_of(L);
+
+	if (options->kind == SRD_BUFFER_REAL && size > MAX_REAL_BYTES - run->real_bytes)
+		srd_raise(L,
+			  "host:memory: %I bytes are too many: a scenario may hold 1 GiB of real "
+			  "bytes; memory of kind = \"ORIGIN\" only remembers where its bytes "
+			  "come from",
+			  (lua_Integer)size);
+}
+
+/* BYTES more, or less, are held. */
+static void count_bytes(struct srd_run *run, const struct srd_memory_object *memory, int sign)
+{
+	if (memory->buffer->kind == SRD_BUFFER_REAL)
+		run->real_bytes += (uint64_t)sign * memory->size;
+}
+
 static struct srd_memory_object *new_memory(lua_State *L)
 {
 	struct srd_memory_object *memory = srd_object_new(L, SRD_OBJECT_MEMORY, sizeof(*memory), 1);
@@ -35,8 +57,10 @@ void srd_memory_object_new(lua_State *L, struct srd_host *host, uint64_t size,
 {
 	struct srd_run *run = srd_run_of(L);
 	struct srd_verbs *verbs = run->verbs;
-	struct srd_memory_object *memory = new_memory(L);
+	struct srd_memory_object *memory;
 
+	check_room(L, size, options);
+	memory = new_memory(L);
 	memory->host = host;
 	memory->size = size;
 	memory->object.line = run->stream.line;
@@ -46,6 +70,7 @@ void srd_memory_object_new(lua_State *L, struct srd_host *host, uint64_t size,
 		srd_object_drop(L, memory);
 		srd_raise(L, "host:memory: alloc_buffer failed: %s", srd_errno_name(errno));
 	}
+	count_bytes(run, memory, 1);
 	if (!options->register_it)
 		return;
 	memory->mr =
@@ -53,6 +78,7 @@ void srd_memory_object_new(lua_State *L, struct srd_host *host, uint64_t size,
 	if (!memory->mr) {
 		int error = errno;
 
+		count_bytes(run, memory, -1);
 		verbs->free_buffer(verbs, memory->buffer);
 		srd_object_drop(L, memory);
 		srd_raise(L, "host:memory: reg_mr failed: %s", srd_errno_name(error));
@@ -228,8 +254,10 @@ static int memory_free(lua_State *L)
 		memory->mr = NULL;
 		ret = verbs->free_buffer(verbs, memory->buffer);
 	}
-	if (!ret)
+	if (!ret) {
+		count_bytes(srd_run_of(L), memory, -1);
 		srd_object_drop(L, memory);
+	}
 	srd_push_errno(L, ret);
 	return 1;
 }

@@ -139,6 +139,7 @@ struct srd_run {
 	/* what the script has made */
 	struct srd_object *objects[SRD_NUM_OBJECT_TYPES]; /* the newest of each type */
 	uint32_t num_objects[SRD_NUM_OBJECT_TYPES];       /* ever made */
+	uint64_t real_bytes;                              /* of the memory that it holds */
 	uint32_t num_fills;                               /* seeds of random content given out */
 	struct srd_op_object *ops, *last_op; /* not done, or failed and not looked at */
 	struct srd_op_object *submitting;

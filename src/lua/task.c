@@ -179,7 +179,7 @@ static bool take_turn(struct srd_run *run, struct srd_task *task)
 	run->stream.line = task->line;
 	task->waiting = false;
 	task->deadline = UINT64_MAX;
-	if (!task->started && task == run->tasks) {
+	if (!task->started && task->object.serial == 1) { /* the body: it is given t */
 		srd_scenario_push(task->co);
 		n = 1;
 	}
@@ -232,6 +232,24 @@ static bool move_on(struct srd_run *run)
 	return !trouble || hand_out_trouble(run, trouble);
 }
 
+/* Let go of those that are done; a handle that the script has stays good. */
+static void sweep(struct srd_run *run)
+{
+	struct srd_task **at = &run->tasks;
+
+	while (*at) {
+		struct srd_task *task = *at;
+
+		if (!task->done) {
+			at = &task->next;
+			continue;
+		}
+		*at = task->next;
+		srd_object_drop(run->lua.L, task);
+		task->object.gone = false;
+	}
+}
+
 void srd_run_tasks(struct srd_run *run)
 {
 	while (run->num_live_tasks) {
@@ -240,6 +258,7 @@ void srd_run_tasks(struct srd_run *run)
 		for (struct srd_task *task = run->tasks; task; task = task->next)
 			if (!task->done && !take_turn(run, task))
 				return;
+		sweep(run);
 		if (run->num_live_tasks && run->changes == changes && !move_on(run))
 			return;
 	}

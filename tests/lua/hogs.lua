@@ -1,26 +1,5 @@
--- Each of these must end by itself, with one clear failure, and let the others run.
+-- Who takes too much of something is stopped, with one clear failure; the others run.
 local srd = require "srdlab"
-
-srd.scenario("an endless loop", {}, function()
-	while true do -- luacheck: ignore 542
-	end
-end)
-
-srd.scenario("an endless loop that catches errors", {}, function()
-	while true do
-		pcall(function()
-			while true do -- luacheck: ignore 542
-			end
-		end)
-	end
-end)
-
-srd.scenario("an endless loop in a coroutine", {}, function()
-	coroutine.wrap(function()
-		while true do -- luacheck: ignore 542
-		end
-	end)()
-end)
 
 srd.scenario("memory without end", {}, function()
 	local list = {} -- luacheck: ignore 241
@@ -47,6 +26,19 @@ srd.scenario("recursion through C", {}, function()
 		return s:gsub(".", deeper)
 	end
 	deeper "x"
+end)
+
+srd.scenario("buffers without end", {}, function(t)
+	local a = t:host "a"
+	while true do
+		a:memory("256MiB")
+	end
+end)
+
+srd.scenario("hosts without end", {}, function(t)
+	for i = 1, 1000 do
+		t:host("h" .. i)
+	end
 end)
 
 srd.scenario("after them, all is well", {}, function(t)

@@ -12,8 +12,13 @@
  * With --compare the outcome has to be, byte by byte, that of the file of the same name
  * with .expected in place of .lua; where there is none, every scenario has to pass.
  * Each scenario runs twice, unless it took long, and both runs have to give the same trace
- * hash. usage: outcome [--compare] FILE [MILLISECONDS of wall time]
+ * hash. usage: outcome [--compare|--bare] FILE [MILLISECONDS of wall time]
+ *
+ * With --bare the mock shows no more than one machine with one EFA device can: one device for
+ * all hosts, time that only passes, no faults, no fabric. What does not need these has to
+ * pass there too, since the same text is to run on hardware; nothing is compared.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,11 +66,42 @@ static void log_line(void *arg, const char *text)
 
 static struct srd_sandbox sandbox = {.memory_limit = 16 << 20, .time_limit = 20000000000};
 
+/* ---- the mock as one machine ---- */
+
+static struct srd_context *(*open_any)(struct srd_verbs *verbs, uint32_t host, const char *name);
+
+static struct srd_context *open_one(struct srd_verbs *verbs, uint32_t host, const char *name)
+{
+	return open_any(verbs, 0, name);
+}
+
+static int refuse_lab(struct srd_verbs *verbs, struct srd_lab *command)
+{
+	return EOPNOTSUPP;
+}
+
+static int bare_open(const struct srd_backend_options *options, struct srd_verbs **out,
+		     struct srd_error *error)
+{
+	int ret = srd_backend_find("mock")->open(options, out, error);
+
+	if (ret)
+		return ret;
+	open_any = (*out)->open_device;
+	(*out)->open_device = open_one;
+	(*out)->lab = refuse_lab;
+	(*out)->can = 0;
+	return 0;
+}
+
+static const struct srd_backend bare = {.name = "bare", .open = bare_open};
+static const struct srd_backend *backend;
+
 static int run_once(FILE *out, const struct srd_script *script, int index,
 		    struct srd_scenario_result *result)
 {
 	struct srd_run_config config = {
-		.backend = srd_backend_find("mock"),
+		.backend = backend,
 		.hash = true,
 		.log = log_line,
 		.sandbox = sandbox,
@@ -129,7 +165,9 @@ static int compare(const char *path, const char *outcome)
 int main(int argc, char **argv)
 {
 	bool comparing = argc > 1 && !strcmp(argv[1], "--compare");
-	const char *path = argv[comparing ? 2 : 1];
+	bool is_bare = argc > 1 && !strcmp(argv[1], "--bare");
+	int first = 1 + (comparing || is_bare);
+	const char *path = argv[first];
 	struct srd_script *script;
 	struct srd_error error;
 	char *outcome;
@@ -139,8 +177,9 @@ int main(int argc, char **argv)
 
 	if (!path)
 		return 2;
-	if (argc > 2 + comparing)
-		sandbox.time_limit = strtoull(argv[2 + comparing], NULL, 10) * 1000000;
+	backend = is_bare ? &bare : srd_backend_find("mock");
+	if (argc > first + 1)
+		sandbox.time_limit = strtoull(argv[first + 1], NULL, 10) * 1000000;
 	out = open_memstream(&outcome, &size);
 	if (srd_script_load(path, &sandbox, &script, &error)) {
 		const char *slash = strrchr(path, '/');
@@ -156,6 +195,8 @@ int main(int argc, char **argv)
 		ret = compare(path, outcome);
 	else
 		fputs(outcome, stdout);
+	if (is_bare)
+		ret = strstr(outcome, "failed: ") || strstr(outcome, "refused: ");
 	free(outcome);
 	if (srd_alloc_live()) {
 		printf("%lld blocks were not freed\n", (long long)srd_alloc_live());

@@ -1,0 +1,29 @@
+-- Who goes on for ever is stopped, with one clear failure; the others run.
+local srd = require "srdlab"
+
+srd.scenario("an endless loop", {}, function()
+	while true do -- luacheck: ignore 542
+	end
+end)
+
+srd.scenario("an endless loop that catches errors", {}, function()
+	while true do
+		pcall(function()
+			while true do -- luacheck: ignore 542
+			end
+		end)
+	end
+end)
+
+srd.scenario("an endless loop in a coroutine", {}, function()
+	coroutine.wrap(function()
+		while true do -- luacheck: ignore 542
+		end
+	end)()
+end)
+
+srd.scenario("tasks without end", {}, function(t)
+	local function again() t:spawn(again) t:run_for "1us" end again()
+end)
+
+srd.scenario("after them, all is well", {}, function() end)
