@@ -7,15 +7,16 @@
 #include "state.h"
 
 /* What the model as a whole can hold; address space only, until it is used. */
-#define MAX_REQUESTS  (1u << 20)
-#define MAX_PACKETS   (SRD_PACKET_WINDOW * SRD_MODEL_MAX_HOSTS)
-#define MAX_FAULTS    (1u << 16)
-#define MAX_AHS       65534u /* an address handle's number has 16 bits */
-#define MAX_OBJECTS   (1u << 17)
-#define BLOCKS_SIZE   (8ull << 30)
-#define KEEP_SIZE     (64ull << 20)
-#define KEY_BITS      24 /* of which the lower name a region and the rest its generation */
-#define MIN_KEY_SHIFT 20
+#define MAX_REQUESTS    (1u << 20)
+#define MAX_PACKETS     (SRD_PACKET_WINDOW * SRD_MODEL_MAX_HOSTS)
+#define MAX_FAULTS      (1u << 16)
+#define MAX_AHS         65534u /* an address handle's number has 16 bits */
+#define MAX_OBJECTS     (1u << 17)
+#define BLOCKS_SIZE     (8ull << 30)
+#define MIN_BLOCKS_SIZE (128ull << 20)
+#define KEEP_SIZE       (64ull << 20)
+#define KEY_BITS        24 /* of which the lower name a region and the rest its generation */
+#define MIN_KEY_SHIFT   20
 
 /*
  * The arena of the model closed last, for the next one to take: mapping and touching fresh
@@ -36,7 +37,7 @@ static uint32_t min_u32(uint64_t a, uint32_t b)
 	return a < b ? (uint32_t)a : b;
 }
 
-static void layout_make(struct srd_layout *l, const struct srd_profile *p)
+static void layout_make(struct srd_layout *l, const struct srd_profile *p, uint64_t blocks_size)
 {
 	memset(l, 0, sizeof(*l));
 	l->capacity[SRD_POOL_PD] = min_u32((uint64_t)p->max_pd * SRD_MODEL_MAX_HOSTS, MAX_OBJECTS);
@@ -53,7 +54,7 @@ static void layout_make(struct srd_layout *l, const struct srd_profile *p)
 	l->capacity[SRD_POOL_TRANSFER] = MAX_REQUESTS + MAX_PACKETS;
 	l->capacity[SRD_POOL_PACKET] = MAX_PACKETS;
 	l->qpn_slots = p->max_qp;
-	l->blocks_size = BLOCKS_SIZE;
+	l->blocks_size = blocks_size;
 	l->heap_capacity = 2 * MAX_REQUESTS + MAX_PACKETS;
 
 	layout_add(l, sizeof(struct srd_model_state));
@@ -129,11 +130,15 @@ static void model_init(struct srd_model *m, struct srd_model_state *state,
 
 int srd_model_open(struct srd_model *m, const struct srd_profile *profile, uint64_t seed)
 {
-	struct srd_model_state *state;
+	struct srd_model_state *state = NULL;
+	uint64_t blocks = BLOCKS_SIZE;
 	struct srd_layout layout;
 
-	layout_make(&layout, profile);
-	state = arena_map(&layout);
+	/* Where address space is rationed (ulimit -v, strict overcommit) less must do. */
+	for (; !state && blocks >= MIN_BLOCKS_SIZE; blocks /= 8) {
+		layout_make(&layout, profile, blocks);
+		state = arena_map(&layout);
+	}
 	if (!state) {
 		memset(m, 0, sizeof(*m));
 		return ENOMEM;
@@ -146,7 +151,7 @@ uint64_t srd_model_arena_size(const struct srd_profile *profile)
 {
 	struct srd_layout layout;
 
-	layout_make(&layout, profile);
+	layout_make(&layout, profile, BLOCKS_SIZE);
 	return layout.size;
 }
 
@@ -155,7 +160,7 @@ void srd_model_init(struct srd_model *m, void *arena, const struct srd_profile *
 {
 	struct srd_layout layout;
 
-	layout_make(&layout, profile);
+	layout_make(&layout, profile, BLOCKS_SIZE);
 	model_init(m, arena, &layout, profile, seed);
 }
 

@@ -82,12 +82,12 @@ static void every_allocation_fails_once(void **state)
 	assert_in_range(failed, 12, n - 1);
 }
 
-static bool refuse_mapping;
+static size_t refuse_mapping = SIZE_MAX; /* of more bytes than these */
 
 /* In place of the C library's, for the model's arena. */
 void *mmap(void *addr, size_t length, int prot, int flags, int fd, off_t offset)
 {
-	if (refuse_mapping) {
+	if (length > refuse_mapping) {
 		errno = ENOMEM;
 		return MAP_FAILED;
 	}
@@ -101,10 +101,17 @@ static void no_room_for_the_arena(void **state)
 	struct srd_verbs *v;
 	int err;
 
-	refuse_mapping = true;
+	refuse_mapping = 0;
 	err = srd_backend_find("mock")->open(&options, &v, NULL);
-	refuse_mapping = false;
+	refuse_mapping = SIZE_MAX;
 	assert_int_equal(err, -ENOMEM);
+
+	/* With room for something smaller it makes do. */
+	refuse_mapping = (size_t)4 << 30;
+	assert_int_equal(srd_backend_find("mock")->open(&options, &v, NULL), 0);
+	refuse_mapping = SIZE_MAX;
+	assert_true(make_all(v, 1));
+	v->close(v);
 }
 
 /* A model with another profile cannot take over the arena; a big one is not kept. */
