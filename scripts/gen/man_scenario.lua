@@ -8,7 +8,13 @@ local options = {
 	needs = "A list of what the backend must be able to do, or the scenario is skipped: faults, fabric, "
 		.. "virtual_time, origin (memory that holds no bytes, only where they came from), hosts (a device "
 		.. "for each), profile.",
-	violates = "The rule that the scenario breaks on purpose: it passes only if exactly this one fires.",
+	violates = "The rule that the scenario breaks on purpose: it passes only if exactly this one fires. "
+		.. "It is judged whatever --rules says.",
+	fails = "Text of the message that the scenario fails with on purpose: it passes only if it fails with it. "
+		.. "\"deadlock\" is the beginning of every deadlock.",
+	bug = "The bug of a list, such as B35, that the scenario shows; srdlab run ends with a table of them.",
+	form = "Which form of the bug it shows: broken, which violates or fails says how it is flagged, or right, "
+		.. "which has to pass.",
 	limits = "Limits that the device is made to report, lower than its own, such as { max_rdma_size = "
 		.. "\"4KiB\" }. This works on a real device too.",
 	profile = "The profile to run on: a name, or a table of fields that differ; see srdlab-profile(5). For the "

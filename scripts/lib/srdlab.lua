@@ -4,6 +4,7 @@ local t = core.classes.scenario
 local srd = {
 	scenario = core.scenario,
 	show = core.expect.show,
+	address = core.verbs.address,
 }
 
 --- Bytes of "4KiB"; nanoseconds of "50us".

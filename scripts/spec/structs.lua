@@ -145,6 +145,8 @@ return {
 		fields = list {
 			f("description", "string", { only = "in" }), f("tags", "strings", { only = "in" }),
 			f("needs", "strings", { only = "in" }), f("violates", "string", { only = "in" }),
+			f("fails", "string", { only = "in" }), f("bug", "string", { only = "in" }),
+			f("form", "string", { only = "in" }),
 			f("limits", "table", { only = "in" }), f("profile", "any", { only = "in" }),
 			f("seeds", "bool"), f("timeout", "time"),
 		},

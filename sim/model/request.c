@@ -237,15 +237,22 @@ void srd_request_complete(struct srd_model *m, struct srd_request *r)
 	srd_model_request_drop(m, r);
 }
 
+/* Whether R, which would go on now, is delayed, once: then it goes on from PHASE later. */
+static bool delayed(struct srd_model *m, struct srd_request *r, enum srd_phase phase)
+{
+	if (likely(!(r->faults & SRD_FAULTED_DELAY)))
+		return false;
+	r->faults &= (uint8_t)~SRD_FAULTED_DELAY;
+	srd_fault_event(m, r, SRD_LAB_DELAY);
+	srd_request_schedule(m, r, phase, m->state->now + r->delay);
+	return true;
+}
+
 /* Faults that change how it completes. Returns whether it completes now. */
 static bool completion_faults(struct srd_model *m, struct srd_request *r)
 {
-	if (r->faults & SRD_FAULTED_DELAY) {
-		r->faults &= (uint8_t)~SRD_FAULTED_DELAY;
-		srd_fault_event(m, r, SRD_LAB_DELAY);
-		srd_request_schedule(m, r, SRD_PHASE_ANSWERED, m->state->now + r->delay);
+	if (delayed(m, r, SRD_PHASE_ANSWERED))
 		return false;
-	}
 	if (r->faults & SRD_FAULTED_DROP) {
 		srd_fault_event(m, r, SRD_LAB_DROP);
 		r->phase = SRD_PHASE_LOST;
@@ -301,7 +308,8 @@ void srd_request_due(struct srd_model *m, struct srd_request *r)
 	switch ((enum srd_phase)r->phase) {
 	case SRD_PHASE_SENT:
 	case SRD_PHASE_RNR_TIMER:
-		srd_respond(m, r);
+		if (!delayed(m, r, SRD_PHASE_SENT))
+			srd_respond(m, r);
 		break;
 	case SRD_PHASE_ANSWERED:
 		srd_request_answered(m, r);

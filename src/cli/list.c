@@ -29,6 +29,10 @@ static void put_text(const char *path, const struct srd_scenario_info *info, boo
 	put_words("needs", info->needs);
 	if (info->violates)
 		printf("    violates: %s\n", info->violates);
+	if (info->fails)
+		printf("    fails: %s\n", info->fails);
+	if (info->bug)
+		printf("    bug: %s, %s form\n", info->bug, info->is_broken ? "broken" : "right");
 }
 
 static json_t *words_json(const char *const *words)
@@ -42,10 +46,13 @@ static json_t *words_json(const char *const *words)
 
 static json_t *scenario_json(const char *path, const struct srd_scenario_info *info)
 {
-	return json_pack("{s:s, s:i, s:s, s:s, s:o, s:o, s:s?}", "file", path, "line", info->line,
-			 "name", info->name, "description", info->description, "tags",
-			 words_json(info->tags), "needs", words_json(info->needs), "violates",
-			 info->violates);
+	const char *form = info->is_broken ? "broken" : "right";
+
+	return json_pack("{s:s, s:i, s:s, s:s, s:o, s:o, s:s?, s:s?, s:s?, s:s?}", "file", path,
+			 "line", info->line, "name", info->name, "description", info->description,
+			 "tags", words_json(info->tags), "needs", words_json(info->needs),
+			 "violates", info->violates, "fails", info->fails, "bug", info->bug, "form",
+			 info->bug ? form : NULL);
 }
 
 static int put_json(const struct srd_cli_plan *plan)

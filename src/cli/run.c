@@ -179,6 +179,7 @@ static int count_and_report(struct run *run, const struct srd_cli_item *item,
 		.file = file,
 		.name = name,
 		.line = info ? info->line : script->error_line,
+		.info = info,
 	};
 	int rc = -ENOMEM;
 

@@ -35,13 +35,36 @@ static struct srd_lab check_request(lua_State *L, enum srd_lab_kind kind)
 	struct srd_lab command = {.kind = kind};
 
 	srd_run_at(L);
-	if (request->qp->object.gone)
+	if (request->qp->gone)
 		srd_raise(L, "the queue pair of this request is released");
-	command.qp = request->qp->verbs_qp->verbs;
+	command.qp = request->qp->verbs;
 	command.wr_id = request->wr_id;
 	command.ordinal = request->ordinal;
 	command.flags = request->by_ordinal ? SRD_LAB_BY_ORDINAL : 0;
 	return command;
+}
+
+struct srd_request *srd_request_new(lua_State *L, struct srd_object *qp)
+{
+	struct srd_request *request = srd_object_new(L, SRD_OBJECT_REQUEST, sizeof(*request), 1);
+
+	request->qp = qp;
+	srd_object_push(L, qp);
+	lua_setiuservalue(L, -2, 1); /* its handle lives as long as this one */
+	return request;
+}
+
+int srd_request_next(lua_State *L, struct srd_object *qp, const char *what)
+{
+	uint64_t n = lua_isnoneornil(L, 2) ? 1 : srd_check_uint(L, 2, what, INT32_MAX);
+	struct srd_request *request;
+
+	if (!n)
+		srd_raise(L, "%s: 0 is out of range: 1 is the next request", what);
+	request = srd_request_new(L, qp);
+	request->by_ordinal = true;
+	request->ordinal = srd_run_traffic(srd_run_of(L), qp->verbs).requests + n - 1;
+	return 1;
 }
 
 static int on_request(lua_State *L, const char *what, enum srd_lab_kind kind)

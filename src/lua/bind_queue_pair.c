@@ -391,17 +391,7 @@ static int q_progress(lua_State *L)
 /* q:next_request(n): the n-th request that it will be given from now on; 1: the next. */
 static int q_next_request(lua_State *L)
 {
-	struct srd_queue_pair_object *q = check_queue_pair(L, 1);
-	uint64_t n = lua_isnoneornil(L, 2) ? 1 : srd_check_uint(L, 2, "q:next_request", INT32_MAX);
-	struct srd_request *request;
-
-	if (!n)
-		srd_raise(L, "q:next_request: 0 is out of range: 1 is the next request");
-	request = srd_object_new(L, SRD_OBJECT_REQUEST, sizeof(*request), 0);
-	request->qp = q;
-	request->by_ordinal = true;
-	request->ordinal = srd_run_traffic(srd_run_of(L), q->verbs_qp->verbs).requests + n - 1;
-	return 1;
+	return srd_request_next(L, check_queue_pair(L, 1)->verbs_qp, "q:next_request");
 }
 
 /* ---- its end ---- */

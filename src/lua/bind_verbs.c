@@ -616,6 +616,12 @@ static int post_recv(lua_State *L)
 	return answer(L, verbs_of(L)->post_recv(verbs_of(L), qp, &wr, &bad));
 }
 
+/* qp:next_request(n), as q:next_request(n) */
+static int next_request(lua_State *L)
+{
+	return srd_request_next(L, srd_object_check(L, 1, SRD_OBJECT_QP), "qp:next_request");
+}
+
 static int destroy_qp(lua_State *L)
 {
 	struct verbs_object *o = check_destroy(L, SRD_OBJECT_QP);
@@ -652,6 +658,7 @@ static const luaL_Reg qp_methods[] = {
 	{"wr_complete", wr_complete},
 	{"wr_abort", wr_abort},
 	{"post_recv", post_recv},
+	{"next_request", next_request},
 	{"destroy_qp", destroy_qp},
 	{NULL, NULL},
 };

@@ -43,6 +43,9 @@ void srd_queue_pair_release(struct srd_run *run, struct srd_queue_pair_object *q
 void srd_memory_object_release(struct srd_run *run, struct srd_memory_object *memory);
 void srd_host_release(struct srd_run *run, struct srd_host *host);
 
+/* Push the N-th request that QP will be given from now on, where N is the number at 2. */
+int srd_request_next(lua_State *L, struct srd_object *qp, const char *what);
+
 /* Give COMMAND to the backend; raises, on behalf of WHAT, where it is refused. */
 void srd_lab_check(lua_State *L, const char *what, struct srd_lab *command);
 

@@ -482,8 +482,9 @@ static int op_request(lua_State *L)
 	if (i < 1 || i > n)
 		srd_raise(L, "op:request: %d is out of range: this %s posted %d", (int)i,
 			  srd_op_name(op), (int)n);
-	request = srd_object_new(L, SRD_OBJECT_REQUEST, sizeof(*request), 0);
-	request->qp = op->qp;
+	if (op->qp->object.gone)
+		srd_raise(L, "op:request: the queue pair of this %s is released", srd_op_name(op));
+	request = srd_request_new(L, op->qp->verbs_qp);
 	request->wr_id = op->requests[i - 1].wr_id;
 	return 1;
 }

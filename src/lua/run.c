@@ -165,10 +165,28 @@ static bool any_rule(const struct srd_rules *rules)
 	return false;
 }
 
+/* The rule that the scenario says must fire is judged whatever else is selected. */
+static int create_rules(struct srd_run *run, struct srd_error *error)
+{
+	const struct srd_run_config *config = run->config;
+	const char *select = config->rules ? config->rules : "law,contract";
+	char *more = NULL;
+	int ret;
+
+	if (run->info->violates) {
+		more = srd_asprintf("%s,%s", select, run->info->violates);
+		if (!more)
+			return srd_error_set(error, -ENOMEM, "out of memory");
+	}
+	ret = srd_rules_create(more ? more : select, config->suppressions, &run->rules, error);
+	srd_free(more);
+	return ret;
+}
+
 static int open_stream(struct srd_run *run, struct srd_error *error)
 {
 	const struct srd_run_config *config = run->config;
-	int ret = srd_rules_create(config->rules, config->suppressions, &run->rules, error);
+	int ret = create_rules(run, error);
 
 	if (ret)
 		return ret;
@@ -286,6 +304,41 @@ static void judge_ops(struct srd_run *run)
 	}
 }
 
+static void forget_failure(struct srd_scenario_result *result, int index)
+{
+	struct srd_failure *list = result->failures;
+
+	srd_free(list[index].file);
+	srd_free(list[index].rule);
+	srd_free(list[index].message);
+	memmove(&list[index], &list[index + 1],
+		(size_t)(--result->num_failures - index) * sizeof(*list));
+	if (!result->num_failures)
+		result->verdict = SRD_PASSED;
+}
+
+/*
+ * Where the scenario says with which message it must fail, that failure does not count
+ * against it, its absence does.
+ */
+static void judge_failures(struct srd_run *run)
+{
+	const char *expected = run->info->fails;
+	bool failed = false;
+
+	for (int i = 0; expected && i < run->result->num_failures; i++) {
+		const char *message = run->result->failures[i].message;
+
+		if (!message || !strstr(message, expected))
+			continue;
+		forget_failure(run->result, i--);
+		failed = true;
+	}
+	if (expected && !failed)
+		srd_run_fail(run, run->info->line, NULL,
+			     "it was expected to fail with \"%s\" and did not", expected);
+}
+
 /* ---- the verdict ---- */
 
 /* BEFORE is the violation reported before it: events that it showed are not shown again. */
@@ -347,6 +400,7 @@ static int run_in_world(struct srd_run *run, int index, struct srd_error *error)
 	srd_run_tasks(run);
 	srd_run_drain(run);
 	judge_ops(run);
+	judge_failures(run);
 	srd_run_teardown(run);
 	run->result->virtual_time = run->verbs->now(run->verbs);
 	run->verbs->close(run->verbs);

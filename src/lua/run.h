@@ -86,7 +86,7 @@ struct srd_op_object {
 /* A request that was posted, or the ORDINAL-th of the queue pair, posted or not. */
 struct srd_request {
 	struct srd_object object;
-	struct srd_queue_pair_object *qp;
+	struct srd_object *qp; /* a verbs queue pair */
 	bool by_ordinal;
 	uint64_t wr_id;
 	uint64_t ordinal;
@@ -186,6 +186,8 @@ void srd_run_fail(struct srd_run *run, int line, const char *rule, const char *f
  */
 struct srd_op_object *srd_op_new(lua_State *L, struct srd_queue_pair_object *q,
 				 const struct srd_op *op, uint64_t num_requests);
+/* Push a new request of the verbs queue pair QP; the caller says which. */
+struct srd_request *srd_request_new(lua_State *L, struct srd_object *qp);
 /* Take what the scheduler of Q has finished; true: there was something. */
 bool srd_op_take_results(struct srd_run *run, struct srd_queue_pair_object *q);
 /* Q has ops to be polled for; it has none any more. */

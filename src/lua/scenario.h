@@ -21,6 +21,9 @@ struct srd_scenario_info {
 	const char *const *tags; /* NULL-terminated */
 	const char *const *needs;
 	const char *violates; /* the rule that must fire; NULL: none may */
+	const char *fails;    /* a part of the message it must fail with; NULL: it must not */
+	const char *bug;      /* the bug of a list that it shows; NULL: none */
+	bool is_broken;       /* it shows the bug itself, to be flagged; else the cure */
 };
 
 struct srd_sandbox {

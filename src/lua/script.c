@@ -64,6 +64,29 @@ static void check_violates(lua_State *L, int options)
 	lua_pop(L, 1);
 }
 
+/* A bug is shown in two forms: the broken one says what flags it, the right one passes. */
+static void check_bug(lua_State *L, int options)
+{
+	bool flagged = lua_getfield(L, options, "violates") != LUA_TNIL;
+	bool bug = lua_getfield(L, options, "bug") != LUA_TNIL;
+	const char *form = NULL;
+
+	flagged |= lua_getfield(L, options, "fails") != LUA_TNIL;
+	if (lua_getfield(L, options, "form") != LUA_TNIL)
+		form = lua_tostring(L, -1);
+	if (bug != !!form)
+		srd_raise(L, "scenario_options: bug and form go together");
+	if (form && strcmp(form, "broken") && strcmp(form, "right"))
+		srd_raise(L, "scenario_options: form = \"%s\": it is broken or right", form);
+	if (form && flagged != !strcmp(form, "broken"))
+		srd_raise(L,
+			  flagged ? "scenario_options: the right form of a bug violates and "
+				    "fails nothing"
+				  : "scenario_options: the broken form of a bug says in violates "
+				    "or fails what flags it");
+	lua_pop(L, 4);
+}
+
 /* The names that src/verbs/limit_table.h takes. */
 static const char *const limit_names[] = {
 	"max_qp",
@@ -205,6 +228,7 @@ static int scenario(lua_State *L)
 	srd_script_limits(L, 2, options);
 	check_needs(L, 2);
 	check_violates(L, 2);
+	check_bug(L, 2);
 	check_profile(L, 2);
 	lua_settop(L, 3);
 	lua_createtable(L, 4, 0);
@@ -489,7 +513,13 @@ static int copy_info(lua_State *L, struct srd_scenario_info *info)
 	ret = ret ? ret : copy_strings(L, &info->tags);
 	lua_getfield(L, -5, "seeds");
 	ret = ret ? ret : add_seeds_tag(L, info);
-	lua_pop(L, 6);
+	lua_getfield(L, -6, "fails");
+	ret = ret ? ret : copy_string(L, NULL, &info->fails);
+	lua_getfield(L, -7, "bug");
+	ret = ret ? ret : copy_string(L, NULL, &info->bug);
+	lua_getfield(L, -8, "form");
+	info->is_broken = lua_isstring(L, -1) && !strcmp(lua_tostring(L, -1), "broken");
+	lua_pop(L, 9);
 	return ret;
 }
 
@@ -634,6 +664,8 @@ void srd_script_free(struct srd_script *script)
 		srd_free((void *)info->name);
 		srd_free((void *)info->description);
 		srd_free((void *)info->violates);
+		srd_free((void *)info->fails);
+		srd_free((void *)info->bug);
 		free_strings(info->tags);
 		free_strings(info->needs);
 	}

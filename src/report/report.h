@@ -25,7 +25,8 @@ struct srd_report_case {
 	const char *name; /* NULL: the file could not be loaded */
 	int line;         /* 0: unknown */
 	uint64_t seed;
-	bool broken; /* it failed because the tool did */
+	bool broken;                          /* it failed because the tool did */
+	const struct srd_scenario_info *info; /* NULL: the file could not be loaded */
 	const struct srd_scenario_result *result;
 	const char *log;    /* what the script logged, a line each; may be empty */
 	const char *repeat; /* a command; NULL unless it failed */

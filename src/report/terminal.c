@@ -9,6 +9,7 @@
 
 #include <srdlab/version.h>
 
+#include "bugs.h"
 #include "report.h"
 #include "text.h"
 #include "verbs/alloc.h"
@@ -49,6 +50,7 @@ struct terminal {
 	int num_reasons;
 	struct culprit *culprits;
 	int num_culprits;
+	struct srd_bugs bugs;
 	struct slow *slowest; /* options.slowest of them, the slowest first */
 	int num_slowest;
 };
@@ -292,6 +294,8 @@ static int add(struct srd_report *report, const struct srd_report_case *one)
 		put_verbose(t, one);
 	if (!rc)
 		rc = note_slow(t, one);
+	if (!rc)
+		rc = srd_bugs_add(&t->bugs, one);
 	if (rc)
 		return rc;
 	switch (one->result->verdict) {
@@ -357,6 +361,7 @@ static int end(struct srd_report *report, const struct srd_report_tail *tail)
 		fprintf(t->out, "%sskipped %" PRIu64 ":%s %s\n", paint(t, YELLOW),
 			t->reasons[i].count, paint(t, PLAIN), t->reasons[i].text);
 	put_culprits(t);
+	srd_bugs_put(&t->bugs, t->out);
 	put_slowest(t);
 	if (t->num_files)
 		fputc('\n', t->out);
@@ -385,6 +390,7 @@ static void destroy(struct srd_report *report)
 		srd_free(t->slowest[i].text);
 	srd_free(t->reasons);
 	srd_free(t->culprits);
+	srd_bugs_release(&t->bugs);
 	srd_free(t->slowest);
 	srd_free(t->file);
 	srd_free(t);

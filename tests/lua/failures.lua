@@ -136,3 +136,21 @@ srd.scenario("a rule is expected to be violated and is not", { violates = "chunk
 srd.scenario("a scenario inside of a scenario", {}, function()
 	srd.scenario("inner", {}, function() end)
 end)
+
+srd.scenario("it fails as it says that it will", { fails = "expected 2, got 1" }, function(t)
+	t:expect(1):equals(2)
+end)
+
+srd.scenario("it fails otherwise than it says", { fails = "expected 3" }, function(t)
+	t:expect(1):equals(2)
+end)
+
+srd.scenario("it does not fail as it says", { fails = "deadlock" }, function() end)
+
+srd.scenario("it fails as it says, and a rule is violated", { fails = "expected 2, got 1" }, function(t)
+	local q = t:host("a"):queue_pair {}
+	q.verbs:wr_start()
+	q.verbs:wr_set_sge { addr = 0, length = 0, lkey = 0 }
+	q.verbs:wr_abort()
+	t:expect(1):equals(2)
+end)

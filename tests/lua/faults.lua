@@ -141,3 +141,27 @@ srd.scenario("a request that is not there", { needs = needs }, function(t)
 	end):raises 't:counter: "nonsense": there is no such counter'
 	t:audit()
 end)
+
+srd.scenario("a delayed request arrives late", { needs = needs }, function(t)
+	local a, b = t:verbs_pair { memory = 64 }
+	t:delay(a.qp:next_request(), "1ms")
+	local request = a.qp:next_request()
+	t:expect(a.qp:post({ { "write", from = a.mem:fill(3), to = b.mem } }, a.peer)):equals "OK"
+	t:run_for "900us"
+	t:expect(t:locate(request)):equals "wire"
+	t:expect(b.mem):same_content(("\0"):rep(64))
+	a.cq:wait()
+	t:expect(b.mem):same_content(a.mem)
+end)
+
+srd.scenario("the next request of a verbs queue pair that is gone", { needs = needs }, function(t)
+	local a = t:verbs_end "a"
+	local request = a.qp:next_request(2)
+	t:expect(function()
+		a.qp:next_request(0)
+	end):raises "qp:next_request: 0 is out of range"
+	t:expect(a.qp:destroy_qp()):equals "OK"
+	t:expect(function()
+		t:hold(request)
+	end):raises "the queue pair of this request is released"
+end)

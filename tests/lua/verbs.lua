@@ -143,3 +143,31 @@ srd.scenario("handles outlive what they stood for", { needs = { "faults" } }, fu
 		t:release(request)
 	end):raises "the queue pair of this request is released"
 end)
+
+srd.scenario("two bare ends, and a session in one call", {}, function(t)
+	local a, b = t:verbs_pair { memory = 64 }
+	a.mem:fill "random"
+	t:expect(b.qp:post_recv { wr_id = 5, sg_list = b.mem:slice(32, 32) }):equals "OK"
+	t:expect(a.qp:post({
+		{ "write", wr_id = 1, from = a.mem:slice(0, 32), to = b.mem:slice(0, 32) },
+		{ "send_imm", wr_id = 2, from = a.mem:slice(32, 32), imm_data = 9 },
+	}, a.peer)):equals "OK"
+	t:expect(b.cq:wait(1)[1].imm_data):equals(9)
+	a.cq:wait(2)
+	t:expect(b.mem):same_content(a.mem)
+	t:expect(b.qp:post { { "read", wr_id = 3, from = a.mem, to = b.mem, peer = b.peer } }):equals "OK"
+	t:expect(b.cq:wait(1)[1].wr_id):equals(3)
+	t:expect(function()
+		a.qp:post({ { "put" } }, a.peer)
+	end):raises 'qp:post: "put" is no operation'
+	a.qp:wr_abort()
+end)
+
+srd.scenario("a bare end that cannot be made", { limits = { max_cqe = 16 } }, function(t)
+	t:expect(function()
+		t:verbs_end("a", { cqe = 17 })
+	end):raises "create_cq: EINVAL"
+	t:expect(function()
+		t:verbs_end("a", { cqe = 16, cap = { max_send_wr = 1 << 20 } })
+	end):raises "create_qp_ex: EINVAL"
+end)

@@ -131,6 +131,17 @@ static void test_bad_scripts(void **state)
 	refused(PRELUDE "srd.scenario('x', { needs = { 'fault' } }, print)", -EINVAL,
 		"dir/test.lua:2: scenario_options: needs = \"fault\": no such ability; did you "
 		"mean \"faults\"?");
+	refused(PRELUDE "srd.scenario('x', { bug = 'B1' }, print)", -EINVAL,
+		"dir/test.lua:2: scenario_options: bug and form go together");
+	refused(PRELUDE "srd.scenario('x', { bug = 'B1', form = 'wrong' }, print)", -EINVAL,
+		"dir/test.lua:2: scenario_options: form = \"wrong\": it is broken or right");
+	refused(PRELUDE "srd.scenario('x', { bug = 'B1', form = 'broken' }, print)", -EINVAL,
+		"dir/test.lua:2: scenario_options: the broken form of a bug says in violates or "
+		"fails what flags it");
+	refused(PRELUDE "srd.scenario('x', { bug = 'B1', form = 'right', fails = 'x' }, print)",
+		-EINVAL,
+		"dir/test.lua:2: scenario_options: the right form of a bug violates and fails "
+		"nothing");
 	refused(PRELUDE "srd.scenario('x', { violates = 'chunk.covr' }, print)", -EINVAL,
 		"dir/test.lua:2: scenario_options: violates = \"chunk.covr\": no such rule; did "
 		"you mean \"chunk.cover\"?");

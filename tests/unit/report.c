@@ -191,6 +191,43 @@ static void terminal_seeds(void **state)
 				     " and 2 more]\n"));
 }
 
+static const struct srd_scenario_info flagged = {.bug = "B2", .is_broken = true, .violates = "r.a"};
+static const struct srd_scenario_info missed = {.bug = "B9", .is_broken = true, .fails = "x"};
+static const struct srd_scenario_info deadlock = {
+	.bug = "B2", .is_broken = true, .fails = "deadlock"};
+static const struct srd_scenario_info cure = {.bug = "B2"};
+static const struct srd_scenario_info bad_cure = {.bug = "B9"};
+static const struct srd_scenario_info unseen = {.bug = "B1", .is_broken = true, .fails = "x"};
+
+/* A row a bug, in their order, whatever the order of the scenarios. */
+static void terminal_bugs(void **state)
+{
+	static const struct srd_report_case list[] = {
+		{.file = "a", .name = "a thing", .result = &passed, .info = &flagged},
+		{.file = "a", .name = "more", .result = &passed, .info = &flagged},
+		{.file = "a", .name = "again", .result = &passed, .info = &deadlock},
+		{.file = "a", .name = "better", .result = &passed, .info = &cure},
+		{.file = "a", .name = "another", .result = &failed, .info = &missed},
+		{.file = "a", .name = "worse", .result = &failed, .info = &bad_cure},
+		{.file = "a", .name = "elsewhere", .result = &skipped, .info = &unseen},
+	};
+	struct srd_terminal_options options = {0};
+	struct srd_report *report = srd_report_terminal(out, &options);
+
+	assert_int_equal(report->ops->begin(report, &head), 0);
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
+		assert_int_equal(report->ops->add(report, &list[i]), 0);
+	assert_int_equal(report->ops->end(report, &tail), 0);
+	report->ops->destroy(report);
+	fclose(out);
+	assert_non_null(strstr(text, "\n"
+				     "bug  broken form  flagged by     right form\n"
+				     "B1   elsewhere    skipped        not run\n"
+				     "B2   a thing      r.a, deadlock  passed\n"
+				     "B9   another      NOT FLAGGED    FAILED\n"
+				     "\n"));
+}
+
 static void tap(void **state)
 {
 	write_report(srd_report_tap(out));
@@ -347,6 +384,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(terminal_verbose, open_text, drop_text),
 		cmocka_unit_test_setup_teardown(terminal_colours, open_text, drop_text),
 		cmocka_unit_test_setup_teardown(terminal_seeds, open_text, drop_text),
+		cmocka_unit_test_setup_teardown(terminal_bugs, open_text, drop_text),
 		cmocka_unit_test_setup_teardown(tap, open_text, drop_text),
 		cmocka_unit_test_setup_teardown(tap_early_end, open_text, drop_text),
 		cmocka_unit_test_setup_teardown(junit, open_text, drop_text),

@@ -1,0 +1,89 @@
+-- Short forms for scenarios that use verbs alone: a bare end in RTS, two of them, and a
+-- session in one call. Called with the table that C offers.
+local core = ...
+local t, qp = core.classes.scenario, core.classes["verbs queue pair"]
+
+local builders = {
+	write = qp.wr_rdma_write, write_imm = qp.wr_rdma_write_imm, read = qp.wr_rdma_read,
+	send = qp.wr_send, send_imm = qp.wr_send_imm,
+}
+
+local function check(call, answer)
+	if answer ~= "OK" then
+		core.raise(("%s: %s"):format(call, answer))
+	end
+end
+
+local function made(call, object, errno)
+	return object or core.raise(("%s: %s"):format(call, errno))
+end
+
+-- The local and the remote side of a request.
+local function sides(wr)
+	if wr[1] == "read" then
+		return wr.to, wr.from
+	end
+	return wr.from, wr.to
+end
+
+local function build(self, wr, peer)
+	local near, far = sides(wr)
+	local builder = builders[wr[1]]
+		or core.raise(("qp:post: %s is no operation; there are write, write_imm, read, send and send_imm")
+			:format(core.expect.show(wr[1])))
+	builder(self, {
+		wr_id = wr.wr_id, flags = wr.flags, imm_data = wr.imm_data,
+		rkey = far and (far.rkey or far.key), remote_addr = far and far.addr,
+	})
+	if wr.inline then
+		self:wr_set_inline_data(wr.inline)
+	elseif wr.list then
+		self:wr_set_sge_list(wr.list)
+	elseif near then
+		self:wr_set_sge(near)
+	end
+	self:wr_set_ud_addr(wr.peer or peer)
+end
+
+--- A session of all these requests; the errno of its end.
+function qp.post(self, list, peer)
+	self:wr_start()
+	for _, wr in ipairs(list) do
+		build(self, wr, peer)
+	end
+	return self:wr_complete()
+end
+
+--- A queue pair with a completion queue and memory, by verbs alone, in RTS.
+function t.verbs_end(self, name, options)
+	options = options or {}
+	local host = self:host(name)
+	local cq = options.send_cq or made("create_cq", host.verbs:create_cq(options.cqe or 64))
+	local made_qp = made("create_qp_ex", host.verbs:create_qp_ex {
+		send_cq = cq, recv_cq = cq, cap = options.cap, efa = options.efa, sq_sig_all = options.sq_sig_all,
+		send_ops_flags = options.send_ops_flags or "SEND|SEND_WITH_IMM|RDMA_WRITE|RDMA_WRITE_WITH_IMM|RDMA_READ",
+	})
+	check("INIT", made_qp:modify { state = "INIT", pkey_index = 0, port_num = 1, qkey = options.qkey or 0x4242 })
+	check("RTR", made_qp:modify { state = "RTR" })
+	check("RTS", made_qp:modify { state = "RTS", sq_psn = 0, rnr_retry = options.rnr_retry })
+	return { host = host, cq = cq, qp = made_qp, mem = options.memory and host:memory(options.memory),
+		qkey = options.qkey or 0x4242 }
+end
+
+--- Where requests to the end B go: through a new address handle of A's host.
+local function address(a, b)
+	local gid = b.host.verbs:query_gid()
+	return { ah = made("create_ah", a.host.verbs.pd:create_ah { dgid = gid }), remote_qpn = b.qp.qp_num,
+		remote_qkey = b.qkey }
+end
+
+--- Two ends that know each other: a.peer is where requests to b go, and the other way round.
+function t.verbs_pair(self, options)
+	options = options or {}
+	local a = self:verbs_end("a", options.a or options)
+	local b = self:verbs_end("b", options.b or options)
+	a.peer, b.peer = address(a, b), address(b, a)
+	return a, b
+end
+
+return { address = address }
