@@ -334,7 +334,10 @@ void srd_book_qp_create(struct srd_book *book, const struct srd_event *event)
 	qp->pd = (void *)srd_book_find(book, SRD_KIND_PD, ev->pd);
 	qp->send_cq = (void *)srd_book_find(book, SRD_KIND_CQ, ev->send_cq);
 	qp->recv_cq = (void *)srd_book_find(book, SRD_KIND_CQ, ev->recv_cq);
-	qp->device = qp->pd && qp->pd->context ? qp->pd->context->device : NULL;
+	if (qp->pd && qp->pd->context) {
+		qp->device = qp->pd->context->device;
+		qp->max_rdma_size = qp->pd->context->max_rdma_size;
+	}
 	stand(&qp->thing, qp->pd);
 	stand(&qp->thing, qp->send_cq);
 	stand(&qp->thing, qp->recv_cq);
@@ -434,9 +437,4 @@ void srd_book_scheduler_close(struct srd_book *book, const struct srd_event *eve
 void srd_book_dev_qp_state(struct srd_book *book, const struct srd_event *event)
 {
 	book->qp->moved = true;
-}
-
-uint32_t srd_book_max_rdma_size(const struct srd_book_qp *qp)
-{
-	return qp->pd && qp->pd->context ? qp->pd->context->max_rdma_size : 0;
 }

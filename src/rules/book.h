@@ -130,6 +130,7 @@ struct srd_book_qp {
 	struct srd_book_device *device;
 	struct srd_book_pd *pd;
 	struct srd_book_cq *send_cq, *recv_cq;
+	uint32_t max_rdma_size; /* of its device; 0: unknown */
 	struct srd_ev_qp_create made;
 	enum srd_qp_state state; /* as the library caches it */
 	uint32_t qkey;
@@ -343,8 +344,6 @@ struct srd_book_qp *srd_book_qp_at(const struct srd_book *book, uint64_t gid_hi,
 				   uint32_t qp_num);
 /* Whether the op was answered, and not long ago. */
 bool srd_book_op_ended(const struct srd_book *book, uint32_t number);
-/* The device's limit for an RDMA request of QP; 0: unknown. */
-uint32_t srd_book_max_rdma_size(const struct srd_book_qp *qp);
 
 /* Bytes that OP moves. */
 static inline uint64_t srd_book_transfer(const struct srd_book_op *op)

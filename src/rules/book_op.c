@@ -87,7 +87,7 @@ static void op_settle(struct srd_book *book, struct srd_book_op *op)
 static uint64_t requests_due(const struct srd_book_op *op)
 {
 	uint64_t size = srd_book_transfer(op);
-	uint32_t max = srd_book_max_rdma_size(op->qp);
+	uint32_t max = op->qp->max_rdma_size;
 
 	if (!max)
 		return 0;

@@ -80,7 +80,7 @@ static bool place(struct srd_rules *rules, const struct srd_book_op *op,
 static bool judge_post(struct srd_rules *rules, const struct srd_book_op *op,
 		       const struct srd_ev_wr_post *post)
 {
-	uint32_t max = srd_book_max_rdma_size(op->qp);
+	uint32_t max = op->qp->max_rdma_size;
 	uint64_t size = srd_book_transfer(op);
 
 	if (!right_operation(op, post)) {
@@ -143,14 +143,14 @@ static void op_post_end(struct srd_rules *rules, const struct srd_event *event)
 		FAIL(rules, CHUNK_COUNT,
 		     "op %u of %" PRIu64 " bytes with max_rdma_size %u: %" PRIu64
 		     " requests, due are %" PRIu64,
-		     op->number, size, srd_book_max_rdma_size(op->qp), op->num_posts, due);
+		     op->number, size, op->qp->max_rdma_size, op->num_posts, due);
 }
 
 static void qp_open(struct srd_rules *rules, const struct srd_event *event)
 {
 	const struct srd_ev_qp_open *ev = (const void *)event;
 	const struct srd_book_qp *qp = rules->book.qp;
-	uint32_t max = qp ? srd_book_max_rdma_size(qp) : 0;
+	uint32_t max = qp ? qp->max_rdma_size : 0;
 
 	if (max && ev->max_msg_size != max)
 		FAIL(rules, CHUNK_MAX, "max_msg_size is %" PRIu64 ", max_rdma_size %u",

@@ -42,10 +42,6 @@ extern const struct srd_family srd_lifetime_family;
 
 /* What an event of one type asks for. */
 struct srd_plan {
-	enum srd_kind kind; /* of its object */
-	/* It comes with every transfer and has come before: there is no more to it than this. */
-	bool quick;
-	bool may_be_quick;
 	bool structural;
 	enum { SRD_RECORD_NEVER, SRD_RECORD_FAILED, SRD_RECORD_ALWAYS } record;
 	enum srd_book_need need; /* before it is applied */
@@ -56,12 +52,14 @@ struct srd_plan {
 
 struct srd_rules {
 	struct srd_book book;
+	srd_check_fn *take[SRD_NUM_EVENT_TYPES]; /* srd_rules_judge, or a short way */
 	struct srd_plan plan[SRD_NUM_EVENT_TYPES];
 	void (*request[SRD_NUM_FAMILIES + 1])(struct srd_rules *rules,
 					      const struct srd_ev_wr_post *post);
 	const struct srd_event *event; /* being judged; NULL: finishing */
 	uint64_t now;
 	bool recorded; /* event is in a history */
+	bool advised;  /* a rule is selected that src/rules/steady.c knows nothing of */
 	bool finished;
 
 	const struct srd_family *families[SRD_NUM_FAMILIES + 1]; /* in use; NULL-terminated */
@@ -91,6 +89,10 @@ void srd_judge_fail(struct srd_rules *rules, enum srd_rule rule, struct srd_wher
 #define FAIL(rules, rule, ...) \
 	srd_judge_fail(rules, SRD_R_##rule, (struct srd_where){.qp = (rules)->book.qp}, __VA_ARGS__)
 
+/* Any event: look up what it is about, ask the families, take it in. */
+srd_check_fn srd_rules_judge;
+/* Keep EVENT for timelines. */
+void srd_rules_record(struct srd_rules *rules, const struct srd_event *event);
 /* SELECT into SELECTED; -EINVAL with a message that lists what there is. */
 int srd_select_parse(const char *select, bool selected[SRD_NUM_RULES], struct srd_error *error);
 /* The file at PATH. */

@@ -7,6 +7,7 @@
 #include "verbs/alloc.h"
 
 #include "judge.h"
+#include "steady.h"
 
 static const struct srd_family *const all_families[SRD_NUM_FAMILIES] = {
 	&srd_chunk_family,  &srd_session_family,    &srd_id_family,
@@ -50,11 +51,10 @@ static void plan_event(struct srd_rules *rules, enum srd_event_type type)
 {
 	struct srd_plan *plan = &rules->plan[type];
 
-	plan->kind = rules->book.kind_of[type];
+	rules->take[type] = srd_rules_judge;
 	plan->apply = srd_book_apply_fn(type);
 	plan->need = srd_book_need(type);
 	plan->structural = srd_book_is_structural(type);
-	plan->may_be_quick = plan->kind && !plan->structural;
 	plan->record = never_recorded >> type & 1       ? SRD_RECORD_NEVER
 		       : recorded_if_failed >> type & 1 ? SRD_RECORD_FAILED
 							: SRD_RECORD_ALWAYS;
@@ -77,6 +77,9 @@ static void add_families(struct srd_rules *rules)
 		    (!family->request_rule || rules->selected[family->request_rule - 1]))
 			rules->request[requests++] = family->request;
 	}
+	rules->advised = rules->selected[SRD_R_ID_AMBIGUOUS] ||
+			 rules->selected[SRD_R_COMPLETION_ROOM] ||
+			 rules->selected[SRD_R_CREDIT_REQUESTED];
 	for (int type = 0; type < SRD_NUM_EVENT_TYPES; type++)
 		plan_event(rules, (enum srd_event_type)type);
 }
@@ -150,7 +153,7 @@ static bool failed(const struct srd_event *event)
 	return ((const struct srd_ev_session_complete *)event)->result;
 }
 
-static void record(struct srd_rules *rules, const struct srd_event *event)
+void srd_rules_record(struct srd_rules *rules, const struct srd_event *event)
 {
 	struct srd_book *book = &rules->book;
 	struct srd_history *history = book->qp ? &book->qp->history : &book->others;
@@ -170,8 +173,8 @@ static void record(struct srd_rules *rules, const struct srd_event *event)
 }
 
 /* The book knows what EVENT is about. */
-static inline void judge_event(struct srd_rules *rules, const struct srd_event *event,
-			       const struct srd_plan *plan)
+static void judge_event(struct srd_rules *rules, const struct srd_event *event,
+			const struct srd_plan *plan)
 {
 	struct srd_book *book = &rules->book;
 
@@ -180,24 +183,23 @@ static inline void judge_event(struct srd_rules *rules, const struct srd_event *
 	rules->recorded = plan->record == SRD_RECORD_ALWAYS ||
 			  (plan->record == SRD_RECORD_FAILED && failed(event));
 	if (rules->recorded)
-		record(rules, event);
+		srd_rules_record(rules, event);
 	for (int i = 0; i < plan->num_checks; i++)
 		plan->check[i](rules, event);
 	if (event->type == SRD_EV_SESSION_COMPLETE && book->qp && !failed(event))
 		judge_requests(rules);
 }
 
-/* Any event. */
-static __attribute__((noinline)) void
-take_event(struct srd_rules *rules, const struct srd_event *event, struct srd_plan *plan)
+void srd_rules_judge(struct srd_rules *rules, const struct srd_event *event)
 {
+	const struct srd_plan *plan = &rules->plan[event->type];
 	struct srd_book *book = &rules->book;
 	bool dead;
 
 	if (book->nomem)
 		return;
 	book->seen |= UINT64_C(1) << event->type;
-	plan->quick = plan->may_be_quick;
+	rules->take[event->type] = srd_steady_fn((enum srd_event_type)event->type);
 	srd_book_resolve(book, event);
 	dead = book->thing && !book->thing->alive;
 	judge_event(rules, event, plan);
@@ -214,25 +216,10 @@ take_event(struct srd_rules *rules, const struct srd_event *event, struct srd_pl
 void srd_rules_event(void *arg, const struct srd_event *event)
 {
 	struct srd_rules *rules = arg;
-	struct srd_book *book = &rules->book;
-	struct srd_thing *thing;
-	struct srd_plan *plan;
 
 	/* A reader of traces may hand on a type that this version does not know. */
-	if (event->type >= SRD_NUM_EVENT_TYPES)
-		return;
-	plan = &rules->plan[event->type];
-	thing = book->last[plan->kind];
-	if (!plan->quick || !thing || thing->handle != event->object || !thing->alive ||
-	    book->nomem) {
-		take_event(rules, event, plan);
-		return;
-	}
-	/* The data path: the object is the one of the last event of its kind, and alive. */
-	srd_book_focus(book, event, plan->kind, thing);
-	judge_event(rules, event, plan);
-	if (plan->apply)
-		plan->apply(book, event);
+	if (event->type < SRD_NUM_EVENT_TYPES)
+		rules->take[event->type](rules, event);
 }
 
 /* A rule that lacks an event that it needs says nothing, whatever the others looked like. */
