@@ -74,6 +74,7 @@ struct door_wq {
 	uint32_t completed;
 	uint16_t generation_mask;
 	uint16_t generation; /* shifted */
+	uint16_t check_mask; /* bits of an entry's id that must be the generation's */
 	bool id64;           /* the device carries the wr ids itself: no slots */
 };
 
@@ -113,7 +114,8 @@ struct srd_door {
 	struct srd_verbs verbs;
 	struct srd_model model;
 	struct srd_memory *memory;
-	uint64_t seen; /* arrivals that a wait has told of */
+	uint64_t seen;                     /* arrivals that a wait has told of */
+	enum srd_wc_opcode send_opcode[3]; /* of a completed request, by enum srd_op_type */
 	uint32_t handles[DOOR_NUM_KINDS];
 	LIST_HEAD(, door_context) contexts;
 	LIST_HEAD(, door_pd) pds;

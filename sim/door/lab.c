@@ -9,20 +9,11 @@ static uint64_t now(struct srd_verbs *verbs)
 	return srd_model_now(&door_of(verbs)->model);
 }
 
-/* What was written by a call since the last wait, a flush say, has arrived too, unless all
- * was polled meanwhile. */
 static int wait_for_arrival(struct srd_verbs *verbs, uint64_t deadline)
 {
 	struct srd_door *door = door_of(verbs);
-	struct srd_model *model = &door->model;
-	int err = 0;
 
-	if (!srd_model_has_pending(model))
-		door->seen = srd_model_arrivals(model);
-	if (srd_model_arrivals(model) == door->seen)
-		err = srd_model_run(model, deadline);
-	door->seen = srd_model_arrivals(model);
-	return err;
+	return srd_model_wait(&door->model, &door->seen, deadline);
 }
 
 /* The oldest request with this wr id that the device has. */

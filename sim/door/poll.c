@@ -41,14 +41,7 @@ static int post_recv(struct srd_verbs *verbs, struct srd_qp *public, struct srd_
 static void send_entry(const struct srd_door *door, struct door_qp *qp, const struct srd_cqe *cqe,
 		       struct srd_wc *wc)
 {
-	enum srd_profile_read_opcode reads = door_profile(door)->read_opcode;
-
-	wc->opcode = SRD_WC_SEND;
-	if (cqe->op == SRD_OP_TYPE_RDMA_WRITE)
-		wc->opcode = SRD_WC_RDMA_WRITE;
-	else if (unlikely(reads == SRD_PROFILE_READ_OPCODE_RDMA_READ) &&
-		 cqe->op == SRD_OP_TYPE_RDMA_READ)
-		wc->opcode = SRD_WC_RDMA_READ;
+	wc->opcode = door->send_opcode[cqe->op];
 	wc->wr_id = door_wq_wr_id(&qp->sq, cqe->id);
 	door_wq_give(&qp->sq, cqe->id);
 }
@@ -72,17 +65,12 @@ static void recv_entry(struct door_qp *qp, const struct srd_cqe *cqe, struct srd
 }
 
 /* The generation in the id belongs to the queue pair that has the number now. */
-static bool generation_good(const struct srd_door *door, const struct door_qp *qp,
-			    const struct srd_cqe *cqe)
+static bool generation_good(const struct door_qp *qp, const struct srd_cqe *cqe)
 {
-	bool receive = cqe->flags & SRD_CQE_RECEIVE;
-	const struct door_wq *wq = receive ? &qp->rq : &qp->sq;
+	const struct door_wq *wq = cqe->flags & SRD_CQE_RECEIVE ? &qp->rq : &qp->sq;
 
-	if (cqe->flags & SRD_CQE_UNSOLICITED || wq->id64)
-		return true;
-	if (unlikely(door_profile(door)->stale_check == SRD_PROFILE_STALE_CHECK_QPN))
-		return true;
-	return ((uint16_t)cqe->id & wq->generation_mask) == wq->generation;
+	return !(((uint16_t)cqe->id ^ wq->generation) & wq->check_mask) ||
+	       cqe->flags & SRD_CQE_UNSOLICITED;
 }
 
 /* efa_poll_sub_cq: only the fields that it sets are set. */
@@ -91,7 +79,7 @@ static int poll_entry(struct srd_door *door, struct door_context *context,
 {
 	struct door_qp *qp = context->qps[cqe->qpn & context->qp_mask];
 
-	if (unlikely(!qp || qp->qp.qp_num != cqe->qpn || !generation_good(door, qp, cqe)))
+	if (unlikely(!qp || qp->qp.qp_num != cqe->qpn || !generation_good(qp, cqe)))
 		return EINVAL;
 	wc->status = srd_efa_status_to_wc(cqe->status);
 	wc->vendor_err = cqe->status;

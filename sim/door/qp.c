@@ -118,7 +118,16 @@ static int queues_init(struct srd_door *door, struct door_qp *qp, const struct s
 		return err;
 	err = door_wq_init(&qp->sq, cap->max_send_wr, generation, door_profile(door)->id64);
 	if (err)
-		door_wq_release(&qp->rq);
+		goto release_rq;
+	/* An old libefa looks at the number only (rdma-core PR 1731). */
+	if (door_profile(door)->stale_check == SRD_PROFILE_STALE_CHECK_QPN) {
+		qp->sq.check_mask = 0;
+		qp->rq.check_mask = 0;
+	}
+	return 0;
+
+release_rq:
+	door_wq_release(&qp->rq);
 	return err;
 }
 

@@ -15,6 +15,7 @@ int door_wq_init(struct door_wq *wq, uint32_t entries, uint16_t generation, bool
 	wq->generation = (uint16_t)(generation * slots);
 	if (id64)
 		return 0;
+	wq->check_mask = wq->generation_mask;
 	wq->wrid = srd_calloc(slots, sizeof(*wq->wrid));
 	if (!wq->wrid)
 		return ENOMEM;

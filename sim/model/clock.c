@@ -17,11 +17,6 @@ uint64_t srd_model_arrivals(const struct srd_model *m)
 	return m->state->arrivals;
 }
 
-bool srd_model_has_pending(const struct srd_model *m)
-{
-	return m->state->arrivals != m->state->departures;
-}
-
 void srd_model_set_now(struct srd_model *m, uint64_t now)
 {
 	m->state->now = now;
@@ -97,7 +92,8 @@ void srd_model_step(struct srd_model *m)
 		process(m);
 }
 
-int srd_model_run(struct srd_model *m, uint64_t deadline)
+/* Events until a completion entry is written. */
+static int run(struct srd_model *m, uint64_t deadline)
 {
 	uint64_t arrivals = m->state->arrivals, time;
 
@@ -113,4 +109,16 @@ int srd_model_run(struct srd_model *m, uint64_t deadline)
 		process(m);
 	} while (m->state->arrivals == arrivals);
 	return 0;
+}
+
+int srd_model_wait(struct srd_model *m, uint64_t *seen, uint64_t deadline)
+{
+	struct srd_model_state *state = m->state;
+	int err = 0;
+
+	/* Of what was taken already nobody needs to be told. */
+	if (state->arrivals == *seen || state->arrivals == state->departures)
+		err = run(m, deadline);
+	*seen = state->arrivals;
+	return err;
 }

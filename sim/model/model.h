@@ -203,14 +203,14 @@ bool srd_model_next_is_timer(const struct srd_model *model);
 /* Process that event. */
 void srd_model_step(struct srd_model *model);
 /*
- * Process events until a completion entry is written. ETIMEDOUT: none was by DEADLINE,
- * which is now. EDEADLK: DEADLINE is UINT64_MAX and nothing is left that could happen.
+ * Process events until a completion entry is written; one that was written before counts
+ * too, unless it is among the first *SEEN ones or all were taken. *seen becomes the number
+ * of all that there were. ETIMEDOUT: none was by DEADLINE, which is now. EDEADLK: DEADLINE
+ * is UINT64_MAX and nothing is left that could happen.
  */
-int srd_model_run(struct srd_model *model, uint64_t deadline);
+int srd_model_wait(struct srd_model *model, uint64_t *seen, uint64_t deadline);
 /* Completion entries written so far, in all completion queues. */
 uint64_t srd_model_arrivals(const struct srd_model *model);
-/* Whether any of them is still in its queue. */
-bool srd_model_has_pending(const struct srd_model *model);
 
 /* The device of HOST, switched on if it was not; EINVAL: too many hosts. */
 int srd_model_device_open(struct srd_model *model, uint32_t host);
