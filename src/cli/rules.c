@@ -46,9 +46,7 @@ static void put_all_of(const struct srd_rule_info *rule)
 	       class_name(rule->rule_class), rule->statement, rule->why);
 	printf("    Its evidence: %s.\n", rule->evidence);
 	put_needs(rule);
-	printf("    Invariants %s of docs/rules.md; a defect that it finds is planted in "
-	       "tests/planted/%s.c.\n",
-	       rule->invariants, rule->family);
+	printf("    A defect that it finds is planted in tests/planted/%s.c.\n", rule->family);
 }
 
 /* A family or a class is a list of lines, one rule a full account. False: no such thing. */

@@ -18,11 +18,10 @@ struct srd_rule_info {
 	const char *id;     /* "chunk.cover" */
 	const char *family; /* "chunk" */
 	enum srd_rule_class rule_class;
-	const char *statement;  /* one sentence */
-	const char *why;        /* what goes wrong on a device where it is broken */
-	const char *evidence;   /* what the numbers of a violation mean */
-	const char *invariants; /* numbers of the list in docs/rules.md: "3, 5" */
-	uint64_t needs;         /* bit by event type: without each of them it is not judged */
+	const char *statement; /* one sentence */
+	const char *why;       /* what goes wrong on a device where it is broken */
+	const char *evidence;  /* what the numbers of a violation mean */
+	uint64_t needs;        /* bit by event type: without each of them it is not judged */
 };
 
 extern const struct srd_rule_info srd_rule_infos[];

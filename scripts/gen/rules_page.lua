@@ -1,0 +1,33 @@
+-- rules.md: the reference page of the rules. usage: lua rules_page.lua SPEC_DIR PAGE
+package.path = arg[0]:match "^(.*)/" .. "/?.lua;" .. package.path
+local lib = require "lib"
+local spec = lib.spec "rules"
+local md = lib.out()
+
+md:put [[
+# The rules
+
+Each rule has a stable id, `family.name`, and a class: *law* binds every user of SRD,
+*contract* our queue pair and scheduler and code that claims to be one, *advice* is legal
+but a risk. Law and contract are on unless `--rules` says otherwise. `srdlab rules ID`
+explains one. A rule whose events never came is reported as not judged, never as passed.
+
+]]
+local family
+for _, r in ipairs(spec.rules) do
+	local of = r.id:match "^%l+"
+	if of ~= family then
+		family = of
+		md:put("## %s\n\n", family)
+	end
+	md:put("**%s** (%s) %s  \nWhy: %s  \nEvidence: %s. Needs: %s.\n\n", r.id, r.class, r.statement,
+		r.why, r.evidence, table.concat(r.needs, ", "))
+end
+md:put "## What is no rule\n\nThis holds for a good queue pair too, and no rule judges it:\n\n"
+for n = 1, spec.num_invariants do
+	local none = spec.not_rules[n]
+	if none then
+		md:put("- %s %s\n", none.statement, none.reason)
+	end
+end
+md:write(arg[2])
