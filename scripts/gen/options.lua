@@ -180,7 +180,7 @@ for _, command in ipairs(spec.commands) do
 	rows:put("\t{ \"%s\", %q,\n%s,\n", name, command.summary, c_string(help(command)))
 	rows:put("\t  %s, %d, sizeof(struct %s), offsetof(struct %s, arguments), %d, %d,\n", options,
 		#cli.options(spec, command), struct, struct, command.arguments.min, command.arguments.max or -1)
-	rows:put("\t  %s, call_%s },\n", command.arguments.what and ("%q"):format(command.arguments.what) or "NULL", name)
+	rows:put("\t  %s, %s, call_%s },\n", tostring(command.program or false), command.arguments.what and ("%q"):format(command.arguments.what) or "NULL", name)
 end
 h:put("#define SRD_NUM_CLI_COMMANDS %d\n", #spec.commands)
 h:put "extern const struct srd_cli_command srd_cli_commands[SRD_NUM_CLI_COMMANDS];\n"

@@ -137,6 +137,47 @@ local commands = {
 			{ "srdlab run --backend efa --fail-on-skip --junit efa.xml scripts/scenarios",
 				"On a real device, for a CI job." },
 		} },
+	{ "exec", usage = "[OPTION]... [--] PROGRAM [ARGUMENT]...",
+		summary = "run a program on a software EFA device",
+		program = true, -- options end where the program begins
+		arguments = { min = 1, what = "a program to run" },
+		sets = {},
+		description = {
+			"Runs PROGRAM, which uses libibverbs and libefa as they are, on a machine that needs no "
+				.. "EFA device and no RDMA at all: a preloaded library shows it devices efa_0, efa_1 and "
+				.. "so on, and the mock's model stands behind them. The program's children are on the "
+				.. "same devices, as processes of one machine are.",
+			"The exit status is the program's own, 128 and the signal's number where one ended it, 127 "
+				.. "where it is not found.",
+		},
+		options = {
+			{ "profile", letter = "p", kind = "text", arg = "PROFILE", default = "efa1", complete = "profile",
+				group = "Where it runs",
+				help = "The device and fabric to imitate: the name of a built-in profile, or a JSON file. "
+					.. "Depths above 32768 are lowered: libefa counts with 16 bits." },
+			{ "define", letter = "D", kind = "list", arg = "FIELD=VALUE", group = "Where it runs",
+				help = "Change one field of the profile, such as loss=5000 or latency=2us. May be repeated." },
+			{ "order", kind = "text", arg = "ORDER", group = "Where it runs",
+				help = "The order in which things arrive: in_order, random or adversarial." },
+			{ "seed", letter = "s", kind = "number", arg = "N", default = "1", range = { 0, math.maxinteger },
+				group = "What runs", help = "The seed of every choice that is random." },
+			{ "devices", kind = "number", arg = "N", default = "1", range = { 1, 64 }, group = "Where it runs",
+				help = "How many devices there are; each has a GID of its own." },
+			{ "group", kind = "text", arg = "NAME", group = "Where it runs",
+				help = "Programs that are run with the same NAME reach one another, each on devices of its "
+					.. "own, as on different machines. Profile and seed are those of the first." },
+			{ "clock", kind = "text", arg = "CLOCK", default = "auto", group = "What runs",
+				help = "auto: timers take real time, and a program that waits without calling is helped "
+					.. "after a millisecond. called: the device moves in the program's calls only, so that a "
+					.. "run of one thread is repeated exactly by its seed; a program that never polls "
+					.. "waits for ever." },
+		},
+		exits = { "internal", "usage" },
+		examples = {
+			{ "srdlab exec -- ibv_devinfo -v", "What the device says of itself." },
+			{ "srdlab exec --order adversarial --seed 7 -- ./my_test", "A test, out of order." },
+			{ "srdlab exec --profile small --devices 2 -- ./my_program" },
+		} },
 	{ "check", usage = "[OPTION]... FILE|FOLDER...", summary = "load scenarios and look for mistakes, without running them",
 		arguments = { min = 1, what = "a file or a folder of scenarios", complete = "file" },
 		sets = { "sandbox" },

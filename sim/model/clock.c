@@ -53,6 +53,13 @@ uint64_t srd_model_next(struct srd_model *m)
 	return time;
 }
 
+bool srd_model_busy(const struct srd_model *m)
+{
+	const volatile struct srd_heap *heap = m->heap;
+
+	return heap->count || heap->near_first != heap->near_end;
+}
+
 bool srd_model_next_is_timer(const struct srd_model *m)
 {
 	uint32_t payload;

@@ -111,7 +111,7 @@ void srd_cq_write(struct srd_model *m, uint32_t index, uint32_t ring, const stru
 	bool lost = false;
 
 	if (unlikely(m->sink.write))
-		sub->tail = m->sink.consumed(m->sink.context, index, ring);
+		sub->tail = m->sink.consumed(m->sink.context, cq->tag, ring);
 	if (unlikely(sub->head - sub->tail == cq->entries)) {
 		lost = true;
 		m->device[cq->host].counters.cq_overruns++;
@@ -123,7 +123,7 @@ void srd_cq_write(struct srd_model *m, uint32_t index, uint32_t ring, const stru
 	if (likely(sub->head - sub->tail != cq->entries)) {
 		*cq_entry(m, cq, ring, sub->head) = *entry;
 		if (unlikely(m->sink.write))
-			m->sink.write(m->sink.context, index, ring, sub->head, entry);
+			m->sink.write(m->sink.context, cq->tag, ring, sub->head, entry);
 		sub->head++;
 		m->state->arrivals++;
 	}

@@ -89,7 +89,8 @@ static int mr_check(const struct srd_model *m, const struct srd_mr_init *init)
 	pages = ((init->addr & (PAGE_SIZE - 1)) + init->length + PAGE_SIZE - 1) / PAGE_SIZE;
 	if (!pages)
 		return EINVAL;
-	if (!m->memory.present(m->memory.context, m->pd[init->pd].owner, init->addr, init->length))
+	if (!m->memory.present(m->memory.context, m->pd[init->pd].owner, init->addr + init->shift,
+			       init->length))
 		return EFAULT;
 	return pages > p->max_mr_pages ? EINVAL : 0;
 }
@@ -120,6 +121,7 @@ int srd_model_mr_reg(struct srd_model *m, const struct srd_mr_init *init, uint32
 		.tag = init->tag,
 		.addr = init->addr,
 		.length = init->length,
+		.shift = init->shift,
 	};
 	m->pd[init->pd].users++;
 	m->device[host].num_mr++;

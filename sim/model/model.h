@@ -25,6 +25,7 @@
 #include <srdlab/verbs.h>
 
 #define SRD_MODEL_MAX_HOSTS 256
+#define SRD_MODEL_MAX_RINGS 16 /* of a completion queue */
 
 struct srd_model_state;
 
@@ -54,10 +55,10 @@ struct srd_cqe;
 /* For a door whose program reads completion entries from rings of the door's own. */
 struct srd_model_sink {
 	void *context;
-	/* How many entries of RING of CQ the program has read, as far as it told; free-running. */
-	uint32_t (*consumed)(void *context, uint32_t cq, uint32_t ring);
+	/* How many entries of RING of the queue TAG the program has read, as far as it told; free-running. */
+	uint32_t (*consumed)(void *context, uint32_t tag, uint32_t ring);
 	/* Entry number COUNTER of the ring, free-running, is written. */
-	void (*write)(void *context, uint32_t cq, uint32_t ring, uint32_t counter,
+	void (*write)(void *context, uint32_t tag, uint32_t ring, uint32_t counter,
 		      const struct srd_cqe *entry);
 };
 
@@ -134,10 +135,10 @@ struct srd_request {
 	uint32_t prev;
 	uint32_t parked_at; /* queue pair that it waits at */
 	uint32_t dest_host;
-	uint32_t dest_owner; /* of what is read */
-	uint64_t ordinal;    /* counts the requests of its queue pair from 0 */
-	uint64_t posted;     /* ns */
-	uint64_t delay;      /* ns: asked for by a fault */
+	uint32_t dest_pd; /* of what is read */
+	uint64_t ordinal; /* counts the requests of its queue pair from 0 */
+	uint64_t posted;  /* ns */
+	uint64_t delay;   /* ns: asked for by a fault */
 	union {
 		uint64_t start; /* ns: the first bit leaves */
 		struct {
@@ -165,6 +166,7 @@ struct srd_cqe {
 	uint8_t status;
 	uint8_t op; /* enum srd_op_type */
 	uint8_t flags;
+	uint8_t src_host; /* of a receive */
 };
 
 /* One receive for srd_model_post_recv. */
@@ -198,6 +200,8 @@ uint64_t srd_model_now(const struct srd_model *model);
 void srd_model_set_now(struct srd_model *model, uint64_t now);
 /* Time of the next event that changes anything; UINT64_MAX: there is none. */
 uint64_t srd_model_next(struct srd_model *model);
+/* Whether there may be such an event: one look, for which no lock is needed. */
+bool srd_model_busy(const struct srd_model *model);
 /* Whether that event is a timer that runs for want of anything from the other side. */
 bool srd_model_next_is_timer(const struct srd_model *model);
 /* Process that event. */
@@ -229,6 +233,7 @@ struct srd_mr_init {
 	uint32_t tag;
 	uint64_t addr;
 	uint64_t length;
+	uint64_t shift; /* from ADDR to where the memory lies with its owner */
 };
 /* One key serves as lkey and rkey. */
 int srd_model_mr_reg(struct srd_model *model, const struct srd_mr_init *init, uint32_t *mr,
@@ -303,6 +308,8 @@ enum srd_request_place srd_model_request_place(const struct srd_model *model,
 int srd_model_qp_fault(struct srd_model *model, uint32_t qp, enum srd_lab_kind kind);
 int srd_model_host_fault(struct srd_model *model, uint32_t host, enum srd_lab_kind kind);
 int srd_model_set(struct srd_model *model, const char *name, uint64_t value);
+/* The names of the counters; NULL beyond the last. */
+const char *srd_model_counter_name(uint32_t i);
 int srd_model_counter(const struct srd_model *model, uint32_t host, const char *name,
 		      uint64_t *value);
 /* 0, or EUCLEAN and a sentence. */

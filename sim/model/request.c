@@ -93,8 +93,9 @@ static uint32_t total_length(const struct srd_request *r)
 	return total;
 }
 
-static bool lkeys_good(const struct srd_model *m, const struct srd_model_qp *qp,
-		       const struct srd_request *r)
+/* From addresses of regions to those of memory. False: a key is not good for its range. */
+static bool lkeys_resolve(const struct srd_model *m, const struct srd_model_qp *qp,
+			  struct srd_request *r)
 {
 	bool empty_counts = srd_profile_of(m)->zero_length_checks_key;
 	uint32_t rights = r->opcode == SRD_WR_RDMA_READ ? SRD_ACCESS_LOCAL_WRITE : 0;
@@ -102,14 +103,16 @@ static bool lkeys_good(const struct srd_model *m, const struct srd_model_qp *qp,
 	if (r->is_inline)
 		return true;
 	for (int i = 0; i < r->num_sge; i++) {
-		const struct srd_sge *sge = &r->sge[i];
+		struct srd_sge *sge = &r->sge[i];
+		const struct srd_model_mr *mr;
 
 		if (!sge->length && !empty_counts)
 			continue;
 		/* The descriptor has 24 bits for the key. */
-		if (!srd_mr_covers(srd_mr_find(m, qp->pd, sge->lkey & 0xffffff, rights), sge->addr,
-				   sge->length))
+		mr = srd_mr_find(m, qp->pd, sge->lkey & 0xffffff, rights);
+		if (!srd_mr_covers(mr, sge->addr, sge->length))
 			return false;
+		sge->addr += mr->shift;
 	}
 	return true;
 }
@@ -128,7 +131,7 @@ request_ah(const struct srd_model *m, const struct srd_model_qp *qp, const struc
 
 /* What the device finds wrong before anything is sent. In which order is a guess. */
 static uint8_t request_check(const struct srd_model *m, const struct srd_model_qp *qp,
-			     const struct srd_request *r, const struct srd_model_ah *ah)
+			     struct srd_request *r, const struct srd_model_ah *ah)
 {
 	const struct srd_profile *p = srd_profile_of(m);
 	bool rdma = srd_request_is_rdma(r);
@@ -140,7 +143,7 @@ static uint8_t request_check(const struct srd_model *m, const struct srd_model_q
 		return SRD_EFA_LOCAL_ERROR_INVALID_AH;
 	if (r->length > (rdma ? p->max_rdma_size : p->mtu))
 		return SRD_EFA_LOCAL_ERROR_BAD_LENGTH;
-	return lkeys_good(m, qp, r) ? 0 : SRD_EFA_LOCAL_ERROR_INVALID_LKEY;
+	return lkeys_resolve(m, qp, r) ? 0 : SRD_EFA_LOCAL_ERROR_INVALID_LKEY;
 }
 
 static void submit_event(struct srd_model *m, const struct srd_request *r)

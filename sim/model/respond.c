@@ -136,7 +136,7 @@ static inline uint8_t side_status(enum srd_memory_side side, uint8_t source, uin
 static uint8_t place_write(struct srd_model *m, struct srd_request *r,
 			   const struct srd_model_mr *mr)
 {
-	uint64_t addr = r->remote_addr + r->part_offset;
+	uint64_t addr = r->remote_addr + mr->shift + r->part_offset;
 	enum srd_memory_side side;
 
 	if (unlikely(r->is_inline))
@@ -153,16 +153,21 @@ static uint8_t place_write(struct srd_model *m, struct srd_request *r,
 /* What is back of a read goes to its place. */
 static uint8_t place_read(struct srd_model *m, struct srd_request *r)
 {
+	const struct srd_model_mr *mr = srd_mr_find(m, r->dest_pd, r->rkey, 0);
 	const struct srd_model_qp *qp = &m->qp[r->qp];
 	uint64_t addr = r->sge[0].addr + r->part_offset;
-	uint8_t status =
-		side_status(m->memory.copy(m->memory.context, qp->owner, addr, r->dest_owner,
-					   r->remote_addr + r->part_offset, r->part_length),
-			    SRD_EFA_REMOTE_ERROR_BAD_ADDRESS, SRD_EFA_LOCAL_ERROR_INVALID_LKEY);
+	uint8_t status;
 
-	if (!status && m->stream)
-		place_event(m, srd_mr_find(m, qp->pd, r->sge[0].lkey & 0xffffff, 0), addr,
-			    r->part_length);
+	/* It may have gone since the responder looked. */
+	if (!mr)
+		return SRD_EFA_REMOTE_ERROR_BAD_ADDRESS;
+	status = side_status(m->memory.copy(m->memory.context, qp->owner, addr, mr->owner,
+					    r->remote_addr + mr->shift + r->part_offset,
+					    r->part_length),
+			     SRD_EFA_REMOTE_ERROR_BAD_ADDRESS, SRD_EFA_LOCAL_ERROR_INVALID_LKEY);
+	mr = srd_mr_find(m, qp->pd, r->sge[0].lkey & 0xffffff, 0);
+	if (!status && m->stream && mr)
+		place_event(m, mr, addr - mr->shift, r->part_length);
 	return status;
 }
 
@@ -183,7 +188,7 @@ static void place_partially(struct srd_model *m, const struct srd_request *r,
 
 		if (!srd_mr_covers(mr, addr, length) || srd_rng_next(&m->state->partial) & 1)
 			continue;
-		m->memory.copy(m->memory.context, mr->owner, addr, m->qp[r->qp].owner,
+		m->memory.copy(m->memory.context, mr->owner, addr + mr->shift, m->qp[r->qp].owner,
 			       r->sge[0].addr + offset, length);
 		if (m->stream)
 			place_event(m, mr, addr, length);
@@ -227,7 +232,7 @@ static void do_read(struct srd_model *m, struct srd_request *r, const struct srd
 		answer(m, r, SRD_EFA_REMOTE_ERROR_BAD_ADDRESS);
 		return;
 	}
-	r->dest_owner = dest->owner;
+	r->dest_pd = dest->pd;
 	m->device[r->dest_host].counters.rdma_read_resp_bytes += r->length;
 	if (r->length && r->transfer)
 		srd_packet_send_answer(m, r);
@@ -274,6 +279,7 @@ static void receive_complete(struct srd_model *m, const struct srd_request *r,
 		.status = status,
 		.op = srd_request_is_rdma(r) ? SRD_OP_TYPE_RDMA_WRITE : SRD_OP_TYPE_SEND,
 		.flags = SRD_CQE_RECEIVE | flags,
+		.src_host = (uint8_t)m->qp[r->qp].host,
 	};
 
 	if (r->opcode == SRD_WR_RDMA_WRITE_WITH_IMM || r->opcode == SRD_WR_SEND_WITH_IMM)
@@ -285,8 +291,8 @@ static void receive_complete(struct srd_model *m, const struct srd_request *r,
 
 /* Status of the receive in *local, that of the sender returned. Both are guesses but 11. */
 static uint8_t fill_receive(struct srd_model *m, struct srd_request *r,
-			    const struct srd_model_qp *dest, const struct srd_sge *sge,
-			    uint32_t count, uint8_t *local)
+			    const struct srd_model_qp *dest, struct srd_sge *sge, uint32_t count,
+			    uint8_t *local)
 {
 	struct cursor to = {.owner = dest->owner, .sge = sge, .count = count};
 	struct cursor from = {.owner = m->qp[r->qp].owner, .sge = r->sge, .count = r->num_sge};
@@ -302,6 +308,8 @@ static uint8_t fill_receive(struct srd_model *m, struct srd_request *r,
 			*local = SRD_EFA_LOCAL_ERROR_INVALID_LKEY;
 			return SRD_EFA_REMOTE_ERROR_BAD_STATUS;
 		}
+		if (sge[i].length)
+			sge[i].addr += mr->shift;
 	}
 	if (dest->ud)
 		cursor_skip(&to, DATAGRAM_HEADER);

@@ -130,6 +130,7 @@ struct srd_model_mr {
 	uint32_t tag;
 	uint64_t addr;
 	uint64_t length;
+	uint64_t shift;
 };
 
 struct srd_model_ah {
@@ -147,8 +148,6 @@ struct srd_sub_cq {
 	uint32_t tail;
 };
 
-#define SRD_MAX_SUB_CQS 16
-
 struct srd_model_cq {
 	uint32_t next;
 	uint32_t host;
@@ -158,7 +157,7 @@ struct srd_model_cq {
 	uint32_t num_rings;
 	uint32_t next_poll;
 	uint64_t ring; /* block */
-	struct srd_sub_cq sub[SRD_MAX_SUB_CQS];
+	struct srd_sub_cq sub[SRD_MODEL_MAX_RINGS];
 };
 
 struct srd_model_qp {

@@ -76,6 +76,11 @@ static const struct {
 	COUNTER(cq_overruns),
 };
 
+const char *srd_model_counter_name(uint32_t i)
+{
+	return i < sizeof(counters) / sizeof(counters[0]) ? counters[i].name : NULL;
+}
+
 int srd_model_counter(const struct srd_model *m, uint32_t host, const char *name, uint64_t *value)
 {
 	const uint8_t *at = (const uint8_t *)&m->device[host].counters;

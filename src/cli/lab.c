@@ -27,13 +27,13 @@ const char *srd_cli_profile_name(const struct srd_run_config *config)
 	return config->backend->can & SRD_VERBS_CAN_FABRIC ? config->profile->name : NULL;
 }
 
-static int open_profile(const struct srd_cli_lab *lab, struct srd_profile *profile,
-			struct srd_error *error)
+int srd_cli_profile(const char *name, const struct srd_cli_list *define,
+		    struct srd_profile *profile, struct srd_error *error)
 {
-	int rc = srd_profile_open(lab->profile, profile, error);
+	int rc = srd_profile_open(name, profile, error);
 
-	for (int i = 0; !rc && i < lab->define.count; i++)
-		rc = srd_profile_override(profile, lab->define.items[i], error);
+	for (int i = 0; !rc && i < define->count; i++)
+		rc = srd_profile_override(profile, define->items[i], error);
 	return rc ? rc : srd_profile_check(profile, error);
 }
 
@@ -56,7 +56,7 @@ int srd_cli_lab(const struct srd_cli_lab *lab, const struct srd_cli_judge *judge
 	config->backend = srd_cli_backend(lab->backend, error);
 	if (!config->backend)
 		return error->code;
-	rc = open_profile(lab, profile, error);
+	rc = srd_cli_profile(lab->profile, &lab->define, profile, error);
 	if (!rc)
 		rc = check_rules(judge, error);
 	config->profile = profile;

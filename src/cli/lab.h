@@ -19,6 +19,10 @@ int srd_cli_lab(const struct srd_cli_lab *lab, const struct srd_cli_judge *judge
 /* The name of the profile; NULL where a real device makes it meaningless. */
 const char *srd_cli_profile_name(const struct srd_run_config *config);
 
+/* The profile NAME with single fields changed. 0 or a negative errno with *error. */
+int srd_cli_profile(const char *name, const struct srd_cli_list *define,
+		    struct srd_profile *profile, struct srd_error *error);
+
 /* The backend NAME; NULL with *error that names what there is. */
 const struct srd_backend *srd_cli_backend(const char *name, struct srd_error *error);
 

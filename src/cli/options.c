@@ -143,6 +143,8 @@ static void names_fill(struct names *names, const struct srd_cli_command *comman
 	char *letter = names->text;
 	int i;
 
+	if (command->program)
+		*letter++ = '+';
 	*letter++ = ':'; /* a missing argument is told from an unknown option */
 	for (i = 0; i < command->num_options; i++) {
 		const struct srd_cli_option *o = &command->options[i];

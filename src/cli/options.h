@@ -58,6 +58,7 @@ struct srd_cli_command {
 	uint16_t arguments;
 	int min_arguments;
 	int max_arguments; /* -1: any number */
+	bool program;      /* options end where the arguments begin */
 	const char *what;  /* the arguments, in words; NULL where none are needed */
 	int (*call)(const void *options);
 };

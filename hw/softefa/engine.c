@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+#include <limits.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine.h"
+#include "event.h"
+#include "memory.h"
+#include "ring.h"
+
+#define MAX_SGE 64 /* of one receive */
+
+/* Of the word of a completion queue's doorbell: efa_io_regs_defs.h. */
+#define CQ_DB_CONSUMER     0xffffu
+#define CQ_DB_SEQUENCE(db) ((db) >> 29 & 3)
+#define CQ_DB_ARM          0x80000000u
+
+static uint32_t doorbell_word(const struct soft_ring *ring)
+{
+	return __atomic_load_n((uint32_t *)(soft.rings + ring->doorbell), __ATOMIC_ACQUIRE);
+}
+
+static uint8_t *ring_entry(const struct soft_ring *ring, uint32_t counter)
+{
+	return soft.rings + ring->key +
+	       (uint64_t)(counter & (ring->entries - 1)) * ring->entry_size;
+}
+
+/* It wrote what no library would: the queue pair has had its day. */
+static void end_queue_pair(struct soft_object *object)
+{
+	srd_model_qp_fault(&soft.model, object->model, SRD_LAB_QP_ERR);
+}
+
+static bool take_request(struct soft_object *object, const uint8_t *entry)
+{
+	struct srd_request *request = srd_model_request_new(&soft.model);
+
+	if (!request)
+		return false;
+	if (soft_wqe_parse(entry, object->qp.sq.entry_size, request,
+			   srd_model_request_inline(&soft.model, request))) {
+		srd_model_request_submit(&soft.model, object->model, request);
+		return true;
+	}
+	srd_model_request_drop(&soft.model, request);
+	end_queue_pair(object);
+	return true;
+}
+
+static uint32_t send_doorbell(struct soft_object *object)
+{
+	struct soft_ring *sq = &object->qp.sq;
+	uint32_t count, i;
+
+	if (!sq->entries)
+		return 0;
+	count = (uint16_t)(doorbell_word(sq) - sq->done);
+	if (count > sq->entries) {
+		sq->done += count;
+		end_queue_pair(object);
+		return count;
+	}
+	for (i = 0; i < count; i++, sq->done++)
+		if (!take_request(object, ring_entry(sq, sq->done)))
+			break;
+	return i;
+}
+
+/* One receive of at most LEFT descriptors; how many it was, 0: it is none. */
+static uint32_t take_receive(struct soft_object *object, uint32_t left)
+{
+	struct soft_ring *rq = &object->qp.rq;
+	struct srd_sge sge[MAX_SGE];
+	struct soft_receive part;
+	struct srd_receive receive = {.sge = sge};
+
+	for (uint32_t i = 0; i < left && i < MAX_SGE; i++) {
+		soft_rx_parse(ring_entry(rq, rq->done + i), &part);
+		if (part.first != !i)
+			return 0;
+		if (!i)
+			receive.id = part.id;
+		sge[i] = part.sge;
+		if (!part.last)
+			continue;
+		receive.num_sge = i + 1;
+		srd_model_post_recv(&soft.model, object->model, &receive);
+		return i + 1;
+	}
+	return 0;
+}
+
+static uint32_t recv_doorbell(struct soft_object *object)
+{
+	struct soft_ring *rq = &object->qp.rq;
+	uint32_t count, taken, left;
+
+	if (!rq->entries)
+		return 0;
+	count = (uint16_t)(doorbell_word(rq) - rq->done);
+	for (left = count; left; left -= taken, rq->done += taken) {
+		taken = count > rq->entries ? 0 : take_receive(object, left);
+		if (taken)
+			continue;
+		rq->done += left;
+		end_queue_pair(object);
+		break;
+	}
+	return count;
+}
+
+uint32_t soft_doorbell(struct soft_object *object)
+{
+	uint32_t taken = recv_doorbell(object) + send_doorbell(object);
+
+	if (taken)
+		soft.group->called++;
+	return taken;
+}
+
+/*
+ * How far the program has read. With several rings the doorbell says only how far in all of
+ * them: then none ever seems full.
+ */
+static uint32_t cq_consumed(void *context, uint32_t tag, uint32_t ring)
+{
+	struct soft_cq *cq = &soft_object(tag)->cq;
+	uint32_t word = doorbell_word(&cq->ring), read;
+
+	if (cq->num_rings > 1)
+		return cq->written[ring];
+	read = cq->ring.done + (uint16_t)(word - cq->ring.done);
+	/* It cannot have read what was not written. */
+	if (read - cq->ring.done <= cq->written[0] - cq->ring.done)
+		cq->ring.done = read;
+	return cq->ring.done;
+}
+
+static void cq_event(struct soft_object *object)
+{
+	object->cq.armed = false;
+	soft.group->armed--;
+	soft_channel_event(object);
+}
+
+static void cq_write(void *context, uint32_t tag, uint32_t ring, uint32_t counter,
+		     const struct srd_cqe *entry)
+{
+	struct soft_object *object = soft_object(tag);
+	struct soft_cq *cq = &object->cq;
+	uint32_t size = cq->ring.entry_size;
+	bool phase = !(counter / cq->ring.entries & 1);
+	union srd_gid gid;
+
+	srd_model_gid(entry->src_host, &gid);
+	soft_cqe_write(ring_entry(&cq->ring, counter) + (uint64_t)ring * cq->ring.entries * size,
+		       size, entry, phase, cq->source_gid && entry->ah == 0xffff ? &gid : NULL);
+	cq->written[ring] = counter + 1;
+	cq->arrivals++;
+	if (cq->armed)
+		cq_event(object);
+}
+
+void soft_cq_doorbell(struct soft_object *object)
+{
+	struct soft_cq *cq = &object->cq;
+	uint32_t word = doorbell_word(&cq->ring);
+
+	if (!(word & CQ_DB_ARM) || cq->armed || CQ_DB_SEQUENCE(word) == cq->sequence)
+		return;
+	cq->sequence = CQ_DB_SEQUENCE(word);
+	cq->armed = true;
+	soft.group->armed++;
+	if ((uint16_t)(cq->arrivals - word))
+		cq_event(object);
+}
+
+void soft_engine_attach(struct srd_model *model)
+{
+	model->memory = (struct srd_model_memory){
+		.present = soft_memory_present,
+		.copy = soft_memory_copy,
+		.store = soft_memory_store,
+	};
+	model->sink = (struct srd_model_sink){.consumed = cq_consumed, .write = cq_write};
+}
+
+static uint64_t real_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/*
+ * A timer runs because somebody does not do something, and in a program that takes real
+ * time. So it takes as long as it would have from when nothing else was left to happen.
+ */
+static bool timer_due(uint64_t time)
+{
+	struct soft_group *g = soft.group;
+
+	if (g->clock == SOFT_CLOCK_CALLED)
+		return true;
+	if (g->timer != time) {
+		g->timer = time;
+		g->waiting = real_now();
+	}
+	return real_now() - g->waiting >= time - srd_model_now(&soft.model);
+}
+
+uint32_t soft_run(const struct soft_object *cq)
+{
+	uint32_t events = 0, before = cq ? cq->cq.arrivals : 0;
+	uint64_t time;
+
+	while ((time = srd_model_next(&soft.model)) != UINT64_MAX) {
+		if (srd_model_next_is_timer(&soft.model) && !timer_due(time))
+			break;
+		srd_model_step(&soft.model);
+		events++;
+		if (cq && cq->cq.arrivals != before)
+			break;
+	}
+	if (events)
+		soft.group->called++;
+	return events;
+}
+
+uint32_t soft_raw_doorbells(void)
+{
+	uint32_t taken = 0;
+
+	for (uint32_t i = soft.group->first_raw; i; i = soft_object(i)->qp.next_raw) {
+		taken += soft_doorbell(soft_object(i));
+		soft_cq_doorbell(soft_object(soft_object(i)->qp.send_cq));
+		soft_cq_doorbell(soft_object(soft_object(i)->qp.recv_cq));
+	}
+	return taken;
+}
+
+void soft_engine_qp_raw(struct soft_object *qp)
+{
+	if (qp->qp.raw)
+		return;
+	qp->qp.raw = true;
+	qp->qp.next_raw = soft.group->first_raw;
+	soft.group->first_raw = soft_handle(qp);
+}
+
+void soft_engine_qp_told(struct soft_object *qp)
+{
+	uint32_t *at = &soft.group->first_raw;
+
+	while (*at && *at != soft_handle(qp))
+		at = &soft_object(*at)->qp.next_raw;
+	if (*at)
+		*at = qp->qp.next_raw;
+	qp->qp.raw = false;
+}
+
+void soft_supervisor_wake(void)
+{
+	struct soft_group *g = soft.group;
+
+	if (!__atomic_load_n(&g->asleep, __ATOMIC_RELAXED))
+		return;
+	__atomic_add_fetch(&g->wake, 1, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &g->wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}

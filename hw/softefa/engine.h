@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From doorbells to the model, from the model to the rings, and who moves the device when.
+ * The device has no thread: it moves in the calls of the programs that use it, and where
+ * these do not come, the supervisor (launch.c) moves it after a while. With the lock held,
+ * unless a function says otherwise.
+ */
+#ifndef SRD_SOFTEFA_ENGINE_H
+#define SRD_SOFTEFA_ENGINE_H
+
+#include "group.h"
+
+/* Give MODEL the ways to our memory and rings. */
+void soft_engine_attach(struct srd_model *model);
+
+/* Take what the program has put into the queues of QP since the last time; how much it was. */
+uint32_t soft_doorbell(struct soft_object *qp);
+/* The program has read entries, or asks for an event. */
+void soft_cq_doorbell(struct soft_object *cq);
+
+/*
+ * Move the device: until CQ has an entry, where one is given, else until nothing is left
+ * that could happen now. Returns how many events took place.
+ */
+uint32_t soft_run(const struct soft_object *cq);
+/* Doorbells of queue pairs that nobody tells of. */
+uint32_t soft_raw_doorbells(void);
+
+/* Nobody tells of its doorbells, so that they must be looked at; somebody does. */
+void soft_engine_qp_raw(struct soft_object *qp);
+void soft_engine_qp_told(struct soft_object *qp);
+
+/* There is work that somebody has to see to, should the program not call. */
+void soft_supervisor_wake(void);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "call.h"
+#include "command.h"
+#include "engine.h"
+#include "files.h"
+#include "group.h"
+#include "names.h"
+#include "wrap.h"
+
+#define MAX_FDS 4096
+
+/* What a descriptor is; by number. */
+static struct {
+	uint32_t file;    /* of a device; 0: none */
+	uint32_t channel; /* object; 0: none */
+	uint16_t number;
+} fds[MAX_FDS];
+
+static pthread_mutex_t attach_lock = PTHREAD_MUTEX_INITIALIZER;
+
+int soft_device_of_path(const char *path)
+{
+	const char *folder = getenv(SOFT_ENV_FOLDER), *count = getenv(SOFT_ENV_DEVICES);
+	size_t n = sizeof(SOFT_DEVICE_PATH) - 1;
+	char *end;
+	long number;
+
+	if (!folder || !count || strncmp(path, SOFT_DEVICE_PATH, n) || !path[n])
+		return -1;
+	number = strtol(path + n, &end, 10);
+	return *end || number < 0 || number >= atol(count) ? -1 : (int)number;
+}
+
+void soft_device_stat(int number, struct stat *st)
+{
+	memset(st, 0, sizeof(*st));
+	st->st_mode = S_IFCHR | 0666;
+	st->st_nlink = 1;
+	st->st_rdev = makedev(SOFT_DEVICE_MAJOR, SOFT_DEVICE_MINOR + number);
+}
+
+static uint32_t first_host(void)
+{
+	const char *first = getenv(SOFT_ENV_FIRST_HOST);
+
+	return first ? (uint32_t)atol(first) : 0;
+}
+
+/*
+ * A child of fork has its parent's mappings and descriptors, but it is another process with
+ * memory of its own: what it opens is its own, what it has from its parent stays the parent's.
+ */
+static void forked(void)
+{
+	soft.process = 0;
+	memset(fds, 0, sizeof(fds));
+	pthread_mutex_init(&attach_lock, NULL);
+}
+
+/* Map the group, once, and take a slot in it. */
+static int attach(void)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&attach_lock);
+	if (!soft.group) {
+		err = -soft_group_attach(getenv(SOFT_ENV_FOLDER));
+		if (!err)
+			pthread_atfork(NULL, NULL, forked);
+	}
+	if (!err && !soft.process) {
+		err = soft_lock();
+		if (!err) {
+			err = soft_process_enter();
+			soft_unlock();
+		}
+	}
+	pthread_mutex_unlock(&attach_lock);
+	return err;
+}
+
+int soft_device_open(int number)
+{
+	char path[192];
+	int err = attach(), fd;
+
+	if (err) {
+		errno = err;
+		return -1;
+	}
+	snprintf(path, sizeof(path), "%s/rings", soft.folder);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	err = fd < MAX_FDS ? soft_lock() : EMFILE;
+	if (!err) {
+		err = srd_model_device_open(&soft.model, first_host() + (uint32_t)number);
+		fds[fd].file = ++soft.group->next_file;
+		fds[fd].number = (uint16_t)number;
+		soft_unlock();
+	}
+	if (!err)
+		return fd;
+	close(fd);
+	errno = err;
+	return -1;
+}
+
+int soft_device_of_fd(int fd)
+{
+	return fd >= 0 && fd < MAX_FDS && fds[fd].file ? fds[fd].number : -1;
+}
+
+uint32_t soft_file_of_fd(int fd)
+{
+	return fd >= 0 && fd < MAX_FDS ? fds[fd].file : 0;
+}
+
+struct soft_object *soft_channel_of(int fd)
+{
+	return fd >= 0 && fd < MAX_FDS && fds[fd].channel ? soft_object(fds[fd].channel) : NULL;
+}
+
+void soft_channel_note(int fd, struct soft_object *channel)
+{
+	if (fd < MAX_FDS)
+		fds[fd].channel = soft_handle(channel);
+}
+
+void soft_fd_close(int fd)
+{
+	uint32_t file;
+
+	if (fd < 0 || fd >= MAX_FDS)
+		return;
+	file = fds[fd].file;
+	fds[fd].channel = 0;
+	fds[fd].file = 0;
+	if (!file || soft_lock())
+		return;
+	soft_unwrap_file(file);
+	soft_file_release(file);
+	soft_unlock();
+}
+
+int soft_ioctl(int fd, void *argument)
+{
+	struct soft_call call = {.file = fds[fd].file, .host = first_host() + fds[fd].number};
+	int err = soft_call_read(&call, (uintptr_t)argument);
+
+	if (!err)
+		err = soft_lock();
+	if (!err) {
+		err = soft_command(&call);
+		soft_unlock();
+		soft_supervisor_wake();
+	}
+	if (!err)
+		return 0;
+	errno = err;
+	return -1;
+}
+
+/* PATH is .../infiniband/efa_N/ports/1/hw_counters/NAME below the group's own sysfs. */
+void soft_counter_refresh(const char *path)
+{
+	const char *root = getenv("SYSFS_PATH"), *at, *name;
+	uint64_t value;
+	char *end;
+	FILE *file;
+	int err;
+
+	if (!root || strncmp(path, root, strlen(root)))
+		return;
+	at = strstr(path, "/" SOFT_DEVICE_NAME);
+	name = strstr(path, "/hw_counters/");
+	if (!at || !name || attach() || soft_lock())
+		return;
+	err = srd_model_counter(&soft.model,
+				first_host() +
+					(uint32_t)strtoul(at + sizeof(SOFT_DEVICE_NAME), &end, 10),
+				name + sizeof("/hw_counters/") - 1, &value);
+	soft_unlock();
+	file = err ? NULL : fopen(path, "w");
+	if (!file)
+		return;
+	fprintf(file, "%llu\n", (unsigned long long)value);
+	fclose(file);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* The descriptors of this process that are devices of the group, or its event channels. */
+#ifndef SRD_SOFTEFA_FILES_H
+#define SRD_SOFTEFA_FILES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct stat;
+
+/* The number of the device that PATH names, -1 where it is none of ours. */
+int soft_device_of_path(const char *path);
+/* Fill in what stat says of device NUMBER. */
+void soft_device_stat(int number, struct stat *st);
+
+/* A descriptor for device NUMBER, or -1 with errno. */
+int soft_device_open(int number);
+/* The device behind FD, -1: it is none; and its file, 0: it has none. */
+int soft_device_of_fd(int fd);
+uint32_t soft_file_of_fd(int fd);
+/* FD is about to be closed. */
+void soft_fd_close(int fd);
+/* RDMA_VERBS_IOCTL on a device: 0, or -1 with errno. */
+int soft_ioctl(int fd, void *argument);
+
+/* Counters are written when somebody is about to read them. */
+void soft_counter_refresh(const char *path);
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "engine.h"
+#include "event.h"
+#include "group.h"
+#include "memory.h"
+
+#define MODEL_OFFSET (((uint64_t)sizeof(struct soft_group) + SOFT_PAGE - 1) & ~(SOFT_PAGE - 1ull))
+#define RINGS_SIZE   (8ull << 30) /* address space; a page takes room once it is used */
+
+struct soft_view soft;
+
+static void *map_file(const char *folder, const char *name, int flags, uint64_t *size)
+{
+	char path[192];
+	void *at = MAP_FAILED;
+	off_t end;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	fd = open(path, O_RDWR | O_CLOEXEC | flags, 0600);
+	if (fd < 0)
+		return MAP_FAILED;
+	if (flags & O_CREAT && ftruncate(fd, (off_t)*size))
+		goto close_fd;
+	end = lseek(fd, 0, SEEK_END);
+	if (end <= 0)
+		goto close_fd;
+	*size = (uint64_t)end;
+	at = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+close_fd:
+	close(fd);
+	return at;
+}
+
+static int map_group(const char *folder, int flags, uint64_t size)
+{
+	uint64_t rings = RINGS_SIZE;
+	void *group = map_file(folder, "model", flags, &size);
+
+	if (group == MAP_FAILED)
+		return -errno;
+	soft.rings = map_file(folder, "rings", flags, &rings);
+	if (soft.rings == MAP_FAILED) {
+		munmap(group, size);
+		return -errno;
+	}
+	soft.group = group;
+	soft.group_size = size;
+	snprintf(soft.folder, sizeof(soft.folder), "%s", folder);
+	return 0;
+}
+
+static void lock_init(pthread_mutex_t *lock)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	/* A signal handler that calls in while its thread holds it must not wait for itself. */
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
+	pthread_mutex_init(lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
+int soft_group_create(const char *folder, const struct srd_profile *profile, uint64_t seed,
+		      enum soft_clock clock, struct srd_error *error)
+{
+	int err = map_group(folder, O_CREAT | O_EXCL, MODEL_OFFSET + srd_model_arena_size(profile));
+
+	if (err)
+		return srd_error_set(error, err, "the files of the device in %s cannot be made: %s",
+				     folder, strerror(-err));
+	srd_model_init(&soft.model, (uint8_t *)soft.group + MODEL_OFFSET, profile, seed);
+	soft_engine_attach(&soft.model);
+	lock_init(&soft.group->lock);
+	soft.group->clock = clock;
+	soft.group->pages_high = 1; /* so that no key is 0 */
+	__atomic_store_n(&soft.group->version, SOFT_VERSION, __ATOMIC_RELEASE);
+	return 0;
+}
+
+int soft_group_attach(const char *folder)
+{
+	int err = map_group(folder, 0, 0);
+
+	if (err)
+		return err;
+	if (soft.group_size <= MODEL_OFFSET || soft.group->version != SOFT_VERSION) {
+		soft_group_detach();
+		return -EPROTO;
+	}
+	srd_model_attach(&soft.model, (uint8_t *)soft.group + MODEL_OFFSET);
+	soft_engine_attach(&soft.model);
+	return 0;
+}
+
+void soft_group_detach(void)
+{
+	if (!soft.group)
+		return;
+	munmap(soft.rings, RINGS_SIZE);
+	munmap(soft.group, soft.group_size);
+	memset(&soft, 0, sizeof(soft));
+}
+
+/* The last owner died in the middle of something. */
+static void recover(void)
+{
+	char text[sizeof(soft.group->complaint)];
+
+	pthread_mutex_consistent(&soft.group->lock);
+	if (!srd_model_audit(&soft.model, text, sizeof(text)))
+		return;
+	snprintf(soft.group->complaint, sizeof(soft.group->complaint),
+		 "a process died in the middle of a call and left the device broken: %.150s", text);
+	soft.group->broken = 1;
+}
+
+static int locked(int err)
+{
+	if (err == EOWNERDEAD) {
+		recover();
+		err = 0;
+	}
+	if (err)
+		return err == EBUSY ? EBUSY : EIO;
+	if (!soft.group->broken)
+		return 0;
+	pthread_mutex_unlock(&soft.group->lock);
+	return EIO;
+}
+
+int soft_lock(void)
+{
+	return locked(pthread_mutex_lock(&soft.group->lock));
+}
+
+int soft_trylock(void)
+{
+	return locked(pthread_mutex_trylock(&soft.group->lock));
+}
+
+void soft_unlock(void)
+{
+	pthread_mutex_unlock(&soft.group->lock);
+}
+
+int soft_process_enter(void)
+{
+	struct soft_group *g = soft.group;
+
+	/* Others of the group copy to and from our memory, where Yama would forbid it. */
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+	for (uint32_t i = 1; i < SOFT_MAX_PROCESSES; i++) {
+		if (g->process[i].pid)
+			continue;
+		g->process[i].pid = getpid();
+		g->process[i].generation++;
+		soft.process = i;
+		soft_supervisor_wake();
+		return 0;
+	}
+	return EMFILE;
+}
+
+void soft_process_leave(uint32_t process)
+{
+	static const enum soft_kind order[] = {SOFT_QP, SOFT_AH, SOFT_MR,
+					       SOFT_CQ, SOFT_PD, SOFT_CHANNEL};
+	struct soft_group *g = soft.group;
+
+	for (size_t k = 0; k < sizeof(order) / sizeof(order[0]); k++)
+		for (uint32_t i = 1; i <= g->objects_high; i++)
+			if (g->object[i].kind == order[k] && g->object[i].process == process)
+				soft_object_destroy(&g->object[i]);
+	g->process[process].pid = 0;
+}
+
+static uint32_t page_list(uint64_t bytes)
+{
+	uint32_t list = 0;
+
+	while ((uint64_t)SOFT_PAGE << list < bytes)
+		list++;
+	return list;
+}
+
+uint64_t soft_pages_get(uint64_t bytes)
+{
+	struct soft_group *g = soft.group;
+	uint32_t list = page_list(bytes), page;
+
+	if (list >= SOFT_NUM_PAGE_LISTS)
+		return 0;
+	page = g->pages_free[list];
+	if (page) {
+		memcpy(&g->pages_free[list], soft.rings + (uint64_t)(page - 1) * SOFT_PAGE,
+		       sizeof(page));
+		page--;
+	} else {
+		if ((g->pages_high + (1ull << list)) * SOFT_PAGE > RINGS_SIZE)
+			return 0;
+		page = (uint32_t)g->pages_high;
+		g->pages_high += 1ull << list;
+	}
+	memset(soft.rings + (uint64_t)page * SOFT_PAGE, 0, bytes);
+	return (uint64_t)page * SOFT_PAGE;
+}
+
+void soft_pages_put(uint64_t key, uint64_t bytes)
+{
+	struct soft_group *g = soft.group;
+	uint32_t list = page_list(bytes), page = (uint32_t)(key / SOFT_PAGE) + 1;
+
+	memcpy(soft.rings + key, &g->pages_free[list], sizeof(page));
+	g->pages_free[list] = page;
+}

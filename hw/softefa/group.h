@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the processes of one `srdlab exec` group share: two files in the group's folder, both
+ * mapped whole by each process. "model" holds the state of the group below, the tables of
+ * objects and processes, and the arena of the model; "rings" holds the pages that programs
+ * map: the queues and their doorbells. A file descriptor of a device is one of "rings", so
+ * that the keys that the device hands out for mmap are offsets in it.
+ *
+ * One robust lock covers all of it. A process that dies while it holds the lock leaves the
+ * model as it was at that point; the next one audits it, and where it is not whole the group
+ * is broken: every call fails with EIO from then on.
+ */
+#ifndef SRD_SOFTEFA_GROUP_H
+#define SRD_SOFTEFA_GROUP_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <srdlab/error.h>
+
+#include "model/model.h"
+
+#define SOFT_VERSION        1
+#define SOFT_PAGE           4096u
+#define SOFT_MAX_PROCESSES  256
+#define SOFT_MAX_OBJECTS    65536
+#define SOFT_MAX_DEPTH      32768u /* libefa's counters of a queue have 16 bits */
+#define SOFT_NUM_PAGE_LISTS 20
+
+enum soft_clock {
+	SOFT_CLOCK_AUTO,   /* timers take real time, and the supervisor helps who stalls */
+	SOFT_CLOCK_CALLED, /* time passes in the program's own calls only */
+};
+
+enum soft_kind {
+	SOFT_FREE,
+	SOFT_PD,
+	SOFT_MR,
+	SOFT_AH,
+	SOFT_CQ,
+	SOFT_QP,
+	SOFT_CHANNEL, /* completion events, or with an owner of no file's, asynchronous ones */
+};
+
+/* A send or receive queue, or a completion queue's rings, in the pages that are mapped. */
+struct soft_ring {
+	uint64_t key; /* offset in "rings" */
+	uint32_t bytes;
+	uint32_t entries; /* power of two */
+	uint32_t entry_size;
+	uint32_t done;     /* entries that the device has taken, free-running */
+	uint64_t doorbell; /* offset of the word */
+};
+
+struct soft_cq {
+	struct soft_ring ring; /* done: what the program has read, as far as it told */
+	uint32_t num_rings;
+	uint32_t written[SRD_MODEL_MAX_RINGS]; /* free-running */
+	uint32_t arrivals;                     /* in all rings */
+	uint32_t channel;                      /* object; 0: none */
+	uint32_t sequence;
+	uint32_t comp_events; /* written to the channel so far */
+	bool armed;
+	bool source_gid; /* wanted in entries whose address handle is not known */
+};
+
+struct soft_qp {
+	struct soft_ring sq;
+	struct soft_ring rq;
+	uint32_t send_cq; /* objects */
+	uint32_t recv_cq;
+	uint32_t next_raw; /* list of those that nobody tells of doorbells */
+	uint32_t stalls;
+	uint16_t qpn;
+	bool raw;
+	bool ud;
+	struct srd_qp_cap cap;
+};
+
+/* What a program has a handle for. Entry 0 is nobody's. */
+struct soft_object {
+	uint8_t kind; /* enum soft_kind */
+	uint8_t process;
+	uint16_t number; /* of an address handle */
+	uint32_t file;   /* that it was created through */
+	uint32_t model;  /* handle in the model */
+	uint32_t pd;     /* object */
+	uint32_t users;  /* objects that hold it */
+	uint32_t next;   /* of the free list, or of all that are used */
+	uint64_t user;   /* the program's name for it */
+	union {
+		struct soft_cq cq;
+		struct soft_qp qp;
+	};
+};
+
+struct soft_process {
+	int32_t pid; /* 0: free */
+	uint32_t generation;
+};
+
+struct soft_group {
+	uint32_t version;
+	uint32_t num_hosts; /* devices given out so far */
+	uint32_t clock;     /* enum soft_clock */
+	uint32_t broken;
+	pthread_mutex_t lock;
+	uint32_t objects_high;
+	uint32_t objects_free;
+	uint32_t next_file;
+	uint32_t first_raw; /* object */
+	uint32_t armed;     /* completion queues */
+	uint64_t pages_high;
+	uint32_t pages_free[SOFT_NUM_PAGE_LISTS]; /* page + 1, linked through the first word */
+	/* for the supervisor */
+	uint32_t wake;    /* futex */
+	uint32_t asleep;  /* it waits for WAKE without an end */
+	uint64_t called;  /* calls that moved the device */
+	uint64_t timer;   /* virtual time of the timer that is first in line, ... */
+	uint64_t waiting; /* ... and since when, real ns */
+	char complaint[256];
+	struct soft_process process[SOFT_MAX_PROCESSES];
+	struct soft_object object[SOFT_MAX_OBJECTS];
+};
+
+/* One process's view. */
+struct soft_view {
+	struct soft_group *group;
+	uint8_t *rings;
+	struct srd_model model;
+	uint32_t process; /* its slot; 0: it has none */
+	size_t group_size;
+	char folder[128];
+};
+
+extern struct soft_view soft;
+
+/* Make the group in FOLDER, which is there and empty; map it. A negative errno with *error. */
+int soft_group_create(const char *folder, const struct srd_profile *profile, uint64_t seed,
+		      enum soft_clock clock, struct srd_error *error);
+/* Map a group that is there. A negative errno. */
+int soft_group_attach(const char *folder);
+void soft_group_detach(void);
+
+/* 0, or EIO: the group is broken, or this very thread was interrupted while it held the lock. */
+int soft_lock(void);
+/* EBUSY: another one holds it. */
+int soft_trylock(void);
+void soft_unlock(void);
+
+/* Take a slot for this process. 0 or a positive errno. With the lock held, as all below. */
+int soft_process_enter(void);
+/* A process is gone: so is all that was its own. */
+void soft_process_leave(uint32_t process);
+
+/* Pages for BYTES, zeroed; the offset in "rings", 0: there is no room. */
+uint64_t soft_pages_get(uint64_t bytes);
+void soft_pages_put(uint64_t key, uint64_t bytes);
+
+/* A fresh object of KIND for FILE; NULL: no room. */
+struct soft_object *soft_object_new(enum soft_kind kind, uint32_t file);
+void soft_object_free(struct soft_object *object);
+/* The object of that handle, if it is of KIND and of FILE; NULL. */
+struct soft_object *soft_object_find(uint64_t handle, enum soft_kind kind, uint32_t file);
+/* Release it as the kernel's destroy does: 0, or EBUSY where others hold it. */
+int soft_object_destroy(struct soft_object *object);
+/* All objects of a file, users before what they use. */
+void soft_file_release(uint32_t file);
+
+static inline uint32_t soft_handle(const struct soft_object *object)
+{
+	return (uint32_t)(object - soft.group->object);
+}
+
+static inline struct soft_object *soft_object(uint32_t handle)
+{
+	return &soft.group->object[handle];
+}
+
+#endif

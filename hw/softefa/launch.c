@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `srdlab exec`: makes the group, starts the program in it, and supervises: it sees when
+ * processes end, and moves the device where nobody else does. It sleeps in between, without
+ * an end while there is nothing to see to.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine.h"
+#include "folder.h"
+#include "group.h"
+#include "names.h"
+#include "sysfs.h"
+#include "verbs/launch.h"
+
+#define NAP_SHORT 50000     /* ns, while the supervisor has to move the device itself */
+#define NAP_LONG  1000000   /* while others do */
+#define NAP_IDLE  100000000 /* while nothing is under way; processes may end unseen so long */
+
+struct supervisor {
+	pid_t child;
+	uint32_t slot[SOFT_MAX_PROCESSES]; /* generation that pidfd is of */
+	int pidfd[SOFT_MAX_PROCESSES];
+	uint64_t called;
+	uint64_t nap;
+	char sysfs[128];
+};
+
+static struct soft_group *signalled; /* for the handler */
+static pid_t child_of_handler;
+
+static void on_child(int signal)
+{
+	__atomic_add_fetch(&signalled->wake, 1, __ATOMIC_RELEASE);
+}
+
+static void on_term(int signal)
+{
+	kill(child_of_handler, signal);
+}
+
+static void handle(int signal, void (*handler)(int))
+{
+	struct sigaction action = {.sa_handler = handler};
+
+	sigaction(signal, &action, NULL);
+}
+
+/* What would hinder the program from meeting the device again in a child of its own. */
+static int set_environment(const struct srd_launch_options *options, const char *folder,
+			   const char *sysfs, const char *library, uint32_t first)
+{
+	const char *before = getenv("LD_PRELOAD");
+	char preload[2 * PATH_MAX], number[16];
+
+	snprintf(preload, sizeof(preload), "%s%s%s", library, before && *before ? ":" : "",
+		 before ? before : "");
+	if (setenv("LD_PRELOAD", preload, 1) || setenv("SYSFS_PATH", sysfs, 1) ||
+	    setenv(SOFT_ENV_FOLDER, folder, 1))
+		return -errno;
+	snprintf(number, sizeof(number), "%u", options->devices);
+	if (setenv(SOFT_ENV_DEVICES, number, 1))
+		return -errno;
+	snprintf(number, sizeof(number), "%u", first);
+	return setenv(SOFT_ENV_FIRST_HOST, number, 1) ? -errno : 0;
+}
+
+/* Beside the program in a build, or where it was installed. */
+static int find_library(char path[PATH_MAX], struct srd_error *error)
+{
+	static const char *const places[] = {"hw/softefa", "../" SOFT_LIBDIR, "."};
+	const char *given = getenv("SRDLAB_DEVICE_LIBRARY");
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	if (given) {
+		snprintf(path, PATH_MAX, "%s", given);
+		return 0;
+	}
+	self[n > 0 ? n : 0] = '\0';
+	slash = strrchr(self, '/');
+	if (slash)
+		*slash = '\0';
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		if (snprintf(path, PATH_MAX, "%s/%s/" SOFT_LIBRARY, self, places[i]) < PATH_MAX &&
+		    !access(path, R_OK))
+			return 0;
+	}
+	return srd_error_set(error, -ENOENT,
+			     "%s is neither beside %s nor where it is installed; "
+			     "SRDLAB_DEVICE_LIBRARY can name it",
+			     SOFT_LIBRARY, self);
+}
+
+/* The program, in a child. *error only for what goes wrong before. */
+static int start(const struct srd_launch_options *options, struct supervisor *s)
+{
+	sigset_t none;
+
+	s->child = fork();
+	if (s->child < 0)
+		return -errno;
+	if (s->child) {
+		child_of_handler = s->child;
+		return 0;
+	}
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	handle(SIGINT, SIG_DFL);
+	handle(SIGQUIT, SIG_DFL);
+	handle(SIGTERM, SIG_DFL);
+	handle(SIGCHLD, SIG_DFL);
+	execvp(options->argv[0], options->argv);
+	fprintf(stderr, "srdlab exec: %s: %s\n", options->argv[0], strerror(errno));
+	_exit(errno == ENOENT ? 127 : 126);
+}
+
+static void forget(struct supervisor *s, uint32_t i)
+{
+	if (s->pidfd[i] >= 0)
+		close(s->pidfd[i]);
+	s->pidfd[i] = -1;
+}
+
+/* Whether process I, which is in the group, has ended. */
+static bool has_ended(struct supervisor *s, uint32_t i)
+{
+	const struct soft_process *p = &soft.group->process[i];
+	struct pollfd fd = {.events = POLLIN};
+
+	if (s->slot[i] != p->generation) {
+		forget(s, i);
+		s->slot[i] = p->generation;
+		s->pidfd[i] = (int)syscall(SYS_pidfd_open, p->pid, 0);
+	}
+	fd.fd = s->pidfd[i];
+	if (fd.fd < 0)
+		return kill(p->pid, 0) && errno == ESRCH;
+	return poll(&fd, 1, 0) == 1;
+}
+
+static void bury(struct supervisor *s)
+{
+	for (uint32_t i = 1; i < SOFT_MAX_PROCESSES; i++) {
+		if (!soft.group->process[i].pid || !has_ended(s, i) || soft_lock())
+			continue;
+		soft_process_leave(i);
+		soft_unlock();
+		forget(s, i);
+	}
+}
+
+/* Queue pairs with requests that nobody's calls have moved. */
+static void note_stalls(void)
+{
+	for (uint32_t i = 1; i <= soft.group->objects_high; i++) {
+		struct soft_object *object = soft_object(i);
+
+		if (object->kind == SOFT_QP && !object->qp.raw &&
+		    srd_model_request_next(&soft.model, object->model, NULL))
+			object->qp.stalls++;
+	}
+}
+
+/* Move the device, unless somebody did since the last look. */
+static void help(struct supervisor *s)
+{
+	uint32_t moved;
+
+	if (soft.group->called != s->called || soft_lock()) {
+		s->called = soft.group->called;
+		s->nap = NAP_LONG;
+		return;
+	}
+	moved = soft_raw_doorbells();
+	if (!moved && srd_model_busy(&soft.model))
+		note_stalls();
+	moved += soft_run(NULL);
+	s->called = soft.group->called;
+	soft_unlock();
+	if (moved)
+		s->nap = NAP_SHORT;
+	else
+		s->nap = s->nap * 2 < NAP_LONG ? s->nap * 2 : NAP_LONG;
+}
+
+/* Also while somebody moved it just now: to be woken for each request would cost them more. */
+static bool under_way(const struct supervisor *s)
+{
+	return soft.group->clock == SOFT_CLOCK_AUTO &&
+	       (srd_model_busy(&soft.model) || soft.group->first_raw ||
+		soft.group->called != s->called);
+}
+
+static void nap(struct supervisor *s, uint32_t seen)
+{
+	struct soft_group *g = soft.group;
+	bool idle = !under_way(s);
+	uint64_t ns = idle ? NAP_IDLE : s->nap;
+	struct timespec time = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+
+	__atomic_store_n(&g->asleep, idle, __ATOMIC_SEQ_CST);
+	/* What came just now did not see that we sleep. */
+	if (idle && under_way(s))
+		time.tv_nsec = NAP_LONG;
+	syscall(SYS_futex, &g->wake, FUTEX_WAIT, seen, &time, NULL, 0);
+	__atomic_store_n(&g->asleep, 0, __ATOMIC_RELAXED);
+}
+
+static int supervise(struct supervisor *s)
+{
+	int status;
+
+	s->nap = NAP_LONG;
+	for (;;) {
+		uint32_t seen = __atomic_load_n(&soft.group->wake, __ATOMIC_ACQUIRE);
+
+		if (waitpid(s->child, &status, WNOHANG) == s->child)
+			break;
+		bury(s);
+		if (under_way(s))
+			help(s);
+		nap(s, seen);
+	}
+	bury(s);
+	return status;
+}
+
+static int prepare(const struct srd_launch_options *options, const struct soft_folder *folder,
+		   struct supervisor *s, struct srd_error *error)
+{
+	char library[PATH_MAX];
+	uint32_t first;
+	int err = find_library(library, error);
+
+	if (err)
+		return err;
+	if (folder->fresh) {
+		err = soft_group_create(folder->path, options->profile, options->seed,
+					options->called_clock ? SOFT_CLOCK_CALLED : SOFT_CLOCK_AUTO,
+					error);
+	} else {
+		err = soft_group_attach(folder->path);
+		if (err)
+			srd_error_set(error, err, "the group in %s cannot be joined: %s",
+				      folder->path, strerror(-err));
+	}
+	if (err)
+		return err;
+	first = soft.group->num_hosts;
+	if (first + options->devices > SRD_MODEL_MAX_HOSTS)
+		return srd_error_set(error, -EMFILE, "the group has %u devices; %u are the most",
+				     first, SRD_MODEL_MAX_HOSTS);
+	soft.group->num_hosts += options->devices;
+	snprintf(s->sysfs, sizeof(s->sysfs), "%s/sysfs-%d", folder->path, (int)getpid());
+	err = soft_sysfs_write(s->sysfs, first, options->devices, error);
+	if (err)
+		return err;
+	err = set_environment(options, folder->path, s->sysfs, library, first);
+	return err ? srd_error_set(error, err, "the environment cannot be set: %s", strerror(-err))
+		   : 0;
+}
+
+static int run(const struct srd_launch_options *options, int *status, struct srd_error *error)
+{
+	struct supervisor s = {.child = 0};
+	struct soft_folder folder;
+	int err = soft_folder_enter(options->group, &folder, error);
+
+	if (err)
+		return err;
+	memset(s.pidfd, -1, sizeof(s.pidfd));
+	err = prepare(options, &folder, &s, error);
+	soft_folder_ready(&folder);
+	if (err)
+		goto leave;
+	signalled = soft.group;
+	handle(SIGCHLD, on_child);
+	/* A terminal sends these to the program too, and what it makes of them counts. */
+	handle(SIGINT, SIG_IGN);
+	handle(SIGQUIT, SIG_IGN);
+	err = start(options, &s);
+	if (err) {
+		srd_error_set(error, err, "no process can be started: %s", strerror(-err));
+		goto leave;
+	}
+	handle(SIGTERM, on_term);
+	*status = supervise(&s);
+	if (soft.group->complaint[0])
+		options->say(soft.group->complaint);
+leave:
+	soft_folder_remove(s.sysfs);
+	soft_group_detach();
+	soft_folder_leave(&folder);
+	return err;
+}
+
+static const struct srd_launcher launcher = {.run = run};
+
+__attribute__((constructor)) static void launch_register(void)
+{
+	srd_launcher_register(&launcher);
+}

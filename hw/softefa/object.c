@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of what programs have handles for, and the end of each kind. */
+#include <errno.h>
+#include <string.h>
+
+#include "engine.h"
+#include "event.h"
+#include "group.h"
+
+struct soft_object *soft_object_new(enum soft_kind kind, uint32_t file)
+{
+	struct soft_group *g = soft.group;
+	uint32_t handle = g->objects_free;
+
+	if (handle)
+		g->objects_free = g->object[handle].next;
+	else if (g->objects_high + 1 < SOFT_MAX_OBJECTS)
+		handle = ++g->objects_high;
+	else
+		return NULL;
+	memset(&g->object[handle], 0, sizeof(g->object[handle]));
+	g->object[handle].kind = (uint8_t)kind;
+	g->object[handle].process = (uint8_t)soft.process;
+	g->object[handle].file = file;
+	return &g->object[handle];
+}
+
+void soft_object_free(struct soft_object *object)
+{
+	object->kind = SOFT_FREE;
+	object->next = soft.group->objects_free;
+	soft.group->objects_free = soft_handle(object);
+}
+
+struct soft_object *soft_object_find(uint64_t handle, enum soft_kind kind, uint32_t file)
+{
+	struct soft_object *object;
+
+	if (!handle || handle > soft.group->objects_high)
+		return NULL;
+	object = soft_object((uint32_t)handle);
+	return object->kind == kind && object->file == file ? object : NULL;
+}
+
+static void ring_free(struct soft_ring *ring)
+{
+	if (ring->key)
+		soft_pages_put(ring->key, ring->bytes);
+}
+
+static int destroy_qp(struct soft_object *object)
+{
+	struct soft_qp *qp = &object->qp;
+
+	soft_engine_qp_told(object);
+	srd_model_qp_destroy(&soft.model, object->model);
+	soft_object(qp->send_cq)->users--;
+	soft_object(qp->recv_cq)->users--;
+	/* Both doorbells lie in one page. */
+	soft_pages_put(qp->sq.doorbell & ~(uint64_t)(SOFT_PAGE - 1), SOFT_PAGE);
+	ring_free(&qp->sq);
+	ring_free(&qp->rq);
+	return 0;
+}
+
+static int destroy_cq(struct soft_object *object)
+{
+	struct soft_cq *cq = &object->cq;
+	int err = srd_model_cq_destroy(&soft.model, object->model);
+
+	if (err)
+		return err;
+	if (cq->armed)
+		soft.group->armed--;
+	if (cq->channel)
+		soft_object(cq->channel)->users--;
+	soft_pages_put(cq->ring.doorbell, SOFT_PAGE);
+	ring_free(&cq->ring);
+	return 0;
+}
+
+int soft_object_destroy(struct soft_object *object)
+{
+	int err = 0;
+
+	if (object->users)
+		return EBUSY;
+	switch ((enum soft_kind)object->kind) {
+	case SOFT_PD:
+		err = srd_model_pd_dealloc(&soft.model, object->model);
+		break;
+	case SOFT_MR:
+		srd_model_mr_dereg(&soft.model, object->model);
+		break;
+	case SOFT_AH:
+		srd_model_ah_destroy(&soft.model, object->number);
+		break;
+	case SOFT_CQ:
+		err = destroy_cq(object);
+		break;
+	case SOFT_QP:
+		err = destroy_qp(object);
+		break;
+	case SOFT_CHANNEL:
+		soft_channel_unlink(object);
+		break;
+	case SOFT_FREE:
+		break;
+	}
+	if (err)
+		return err;
+	if (object->pd)
+		soft_object(object->pd)->users--;
+	soft_object_free(object);
+	return 0;
+}
+
+void soft_file_release(uint32_t file)
+{
+	static const enum soft_kind order[] = {SOFT_QP, SOFT_AH, SOFT_MR,
+					       SOFT_CQ, SOFT_PD, SOFT_CHANNEL};
+	struct soft_group *g = soft.group;
+
+	for (size_t k = 0; k < sizeof(order) / sizeof(order[0]); k++)
+		for (uint32_t i = 1; i <= g->objects_high; i++)
+			if (g->object[i].kind == order[k] && g->object[i].file == file)
+				soft_object_destroy(&g->object[i]);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The calls of the C library through which a program meets a device. Libraries open files
+ * before any constructor of ours runs, so the real functions are looked up when they are
+ * first needed.
+ */
+/* Or open and open64 would be one name here. */
+#undef _FILE_OFFSET_BITS
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <linux/netlink.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+
+#include "files.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+#define REAL(name)                                                         \
+	({                                                                 \
+		static __typeof__(&name) real;                             \
+		if (!real)                                                 \
+			real = (__typeof__(&name))dlsym(RTLD_NEXT, #name); \
+		real;                                                      \
+	})
+
+#ifndef NETLINK_RDMA
+#define NETLINK_RDMA 20
+#endif
+
+/* -2: it is not ours. */
+static int open_ours(const char *path)
+{
+	int number = path ? soft_device_of_path(path) : -1;
+
+	if (number >= 0)
+		return soft_device_open(number);
+	if (path && strstr(path, "/hw_counters/"))
+		soft_counter_refresh(path);
+	return -2;
+}
+
+static mode_t mode_of(int flags, va_list args)
+{
+	return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(args, mode_t) : 0;
+}
+
+#define OPEN(name)                                        \
+	EXPORT int name(const char *path, int flags, ...) \
+	{                                                 \
+		int fd = open_ours(path);                 \
+		va_list args;                             \
+		mode_t mode;                              \
+                                                          \
+		if (fd != -2)                             \
+			return fd;                        \
+		va_start(args, flags);                    \
+		mode = mode_of(flags, args);              \
+		va_end(args);                             \
+		return REAL(name)(path, flags, mode);     \
+	}
+OPEN(open)
+OPEN(open64)
+
+int __open_2(const char *path, int flags);
+int __open64_2(const char *path, int flags);
+
+EXPORT int __open_2(const char *path, int flags)
+{
+	int fd = open_ours(path);
+
+	return fd != -2 ? fd : REAL(__open_2)(path, flags);
+}
+
+EXPORT int __open64_2(const char *path, int flags)
+{
+	int fd = open_ours(path);
+
+	return fd != -2 ? fd : REAL(__open64_2)(path, flags);
+}
+
+/* struct stat and struct stat64 are one on the 64-bit systems that this builds for. */
+#define STAT_PATH(name, type)                                                \
+	EXPORT int name(const char *restrict path, struct type *restrict st) \
+	{                                                                    \
+		int number = soft_device_of_path(path);                      \
+                                                                             \
+		if (number < 0)                                              \
+			return REAL(name)(path, st);                         \
+		soft_device_stat(number, (struct stat *)st);                 \
+		return 0;                                                    \
+	}
+STAT_PATH(stat, stat)
+STAT_PATH(stat64, stat64)
+STAT_PATH(lstat, stat)
+STAT_PATH(lstat64, stat64)
+
+#define STAT_FD(name, type)                                  \
+	EXPORT int name(int fd, struct type *st)             \
+	{                                                    \
+		int number = soft_device_of_fd(fd);          \
+                                                             \
+		if (number < 0)                              \
+			return REAL(name)(fd, st);           \
+		soft_device_stat(number, (struct stat *)st); \
+		return 0;                                    \
+	}
+STAT_FD(fstat, stat)
+STAT_FD(fstat64, stat64)
+
+/* What programs built against an older C library call. */
+int __xstat(int version, const char *path, struct stat *st);
+int __xstat64(int version, const char *path, struct stat64 *st);
+int __fxstat(int version, int fd, struct stat *st);
+int __fxstat64(int version, int fd, struct stat64 *st);
+
+#define XSTAT_PATH(name, type)                                          \
+	EXPORT int name(int version, const char *path, struct type *st) \
+	{                                                               \
+		int number = soft_device_of_path(path);                 \
+                                                                        \
+		if (number < 0)                                         \
+			return REAL(name)(version, path, st);           \
+		soft_device_stat(number, (struct stat *)st);            \
+		return 0;                                               \
+	}
+XSTAT_PATH(__xstat, stat)
+XSTAT_PATH(__xstat64, stat64)
+
+#define XSTAT_FD(name, type)                                  \
+	EXPORT int name(int version, int fd, struct type *st) \
+	{                                                     \
+		int number = soft_device_of_fd(fd);           \
+                                                              \
+		if (number < 0)                               \
+			return REAL(name)(version, fd, st);   \
+		soft_device_stat(number, (struct stat *)st);  \
+		return 0;                                     \
+	}
+XSTAT_FD(__fxstat, stat)
+XSTAT_FD(__fxstat64, stat64)
+
+EXPORT int access(const char *path, int mode)
+{
+	return soft_device_of_path(path) >= 0 ? 0 : REAL(access)(path, mode);
+}
+
+EXPORT int close(int fd)
+{
+	soft_fd_close(fd);
+	return REAL(close)(fd);
+}
+
+EXPORT int ioctl(int fd, unsigned long request, ...)
+{
+	va_list args;
+	void *argument;
+
+	va_start(args, request);
+	argument = va_arg(args, void *);
+	va_end(args);
+	if (request == RDMA_VERBS_IOCTL && soft_device_of_fd(fd) >= 0)
+		return soft_ioctl(fd, argument);
+	return REAL(ioctl)(fd, request, argument);
+}
+
+/*
+ * libibverbs asks the kernel for devices over netlink, and looks into sysfs only where there
+ * is no such socket.
+ */
+EXPORT int socket(int domain, int type, int protocol)
+{
+	if (domain == AF_NETLINK && protocol == NETLINK_RDMA) {
+		errno = EPROTONOSUPPORT;
+		return -1;
+	}
+	return REAL(socket)(domain, type, protocol);
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
+#include <infiniband/verbs.h>
+
+#include "engine.h"
+#include "files.h"
+#include "memory.h"
+#include "wrap.h"
+
+#define TRIES  1000 /* for the lock, before a thread sleeps on it */
+#define IDLE   32   /* empty polls, after which others may have the processor */
+#define STALLS 3    /* after which what a queue pair posts is done at once */
+
+typedef int wr_complete_fn(struct ibv_qp_ex *qp);
+typedef int start_poll_fn(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr);
+
+/* The library's own functions: of all contexts, and by the handle of the object. */
+static struct ibv_context_ops real;
+static wr_complete_fn *real_wr_complete[SOFT_MAX_OBJECTS];
+static start_poll_fn *real_start_poll[SOFT_MAX_OBJECTS];
+
+static bool something_to_do(void)
+{
+	return srd_model_busy(&soft.model) || soft.group->first_raw;
+}
+
+/*
+ * A program that polls has a core of its own on a machine with such devices. Here its peer
+ * may be waiting for just this one.
+ */
+static void make_room(bool arrived)
+{
+	static __thread uint32_t empty;
+
+	if (arrived)
+		empty = 0;
+	else if (++empty > IDLE)
+		sched_yield();
+}
+
+/* The queue HANDLE is empty: move the device until it is not. False: it still is. */
+static bool advance(uint32_t handle)
+{
+	const struct soft_object *cq = soft_object(handle);
+	uint32_t before = cq->cq.arrivals;
+	bool arrived;
+
+	/* Whoever holds the lock moves the device. */
+	if (something_to_do() && !soft_trylock()) {
+		soft_raw_doorbells();
+		soft_run(cq);
+		soft_unlock();
+	}
+	arrived = cq->cq.arrivals != before;
+	make_room(arrived);
+	return arrived;
+}
+
+static int lock_patiently(void)
+{
+	int err;
+
+	for (int i = 0; i < TRIES; i++) {
+		err = soft_trylock();
+		if (err != EBUSY)
+			return err;
+		sched_yield();
+	}
+	return soft_lock();
+}
+
+/* The program has posted to the queue pair HANDLE. */
+static void posted(uint32_t handle)
+{
+	struct soft_object *qp = soft_object(handle);
+
+	if (lock_patiently())
+		return;
+	soft_doorbell(qp);
+	/* Somebody may sleep until an event comes, or never look at its completions. */
+	if (soft.group->armed || qp->qp.stalls >= STALLS)
+		soft_run(NULL);
+	soft_unlock();
+	soft_supervisor_wake();
+}
+
+static int poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
+{
+	int n = real.poll_cq(cq, num_entries, wc);
+
+	if (n || num_entries <= 0 || !advance(cq->handle))
+		return n;
+	return real.poll_cq(cq, num_entries, wc);
+}
+
+static int start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
+{
+	start_poll_fn *own = real_start_poll[cq->handle];
+	int err = own(cq, attr);
+
+	if (err != ENOENT || !advance(cq->handle))
+		return err;
+	return own(cq, attr);
+}
+
+static int req_notify_cq(struct ibv_cq *cq, int solicited_only)
+{
+	int err = real.req_notify_cq(cq, solicited_only);
+
+	if (err || lock_patiently())
+		return err;
+	soft_cq_doorbell(soft_object(cq->handle));
+	soft_raw_doorbells();
+	soft_run(NULL);
+	soft_unlock();
+	soft_supervisor_wake();
+	return 0;
+}
+
+/* Those before the one that fails are posted. */
+static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
+{
+	int err = real.post_send(qp, wr, bad_wr);
+
+	posted(qp->handle);
+	return err;
+}
+
+static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+{
+	int err = real.post_recv(qp, wr, bad_wr);
+
+	posted(qp->handle);
+	return err;
+}
+
+static int wr_complete(struct ibv_qp_ex *qp)
+{
+	int err = real_wr_complete[qp->qp_base.handle](qp);
+
+	if (!err)
+		posted(qp->qp_base.handle);
+	return err;
+}
+
+/* The context at AT, if it is one of the device FILE; NULL. */
+static struct ibv_context *find_context(const struct ibv_context *at, uint32_t file)
+{
+	struct ibv_context copy;
+
+	if (!soft_user_read(&copy, (uintptr_t)at, sizeof(copy)))
+		return NULL;
+	if (soft_file_of_fd(copy.cmd_fd) != file || !copy.ops.poll_cq || !copy.ops.post_send ||
+	    !copy.ops.post_recv || !copy.ops.req_notify_cq)
+		return NULL;
+	return (struct ibv_context *)at;
+}
+
+/* The queue pair that libibverbs named, if that is what is there; NULL. */
+static struct ibv_qp *find_qp(const struct soft_object *object)
+{
+	struct ibv_qp copy;
+
+	if (!soft_user_read(&copy, object->user, sizeof(copy)))
+		return NULL;
+	if (copy.handle != soft_handle(object) || copy.qp_num != object->qp.qpn)
+		return NULL;
+	if (!find_context(copy.context, object->file))
+		return NULL;
+	return (struct ibv_qp *)(uintptr_t)object->user;
+}
+
+static struct ibv_cq_ex *find_cq(const struct soft_object *object,
+				 const struct ibv_context *context)
+{
+	struct ibv_cq_ex copy;
+
+	if (!soft_user_read(&copy, object->user, sizeof(copy)))
+		return NULL;
+	if (copy.handle != soft_handle(object) || copy.context != context)
+		return NULL;
+	return (struct ibv_cq_ex *)(uintptr_t)object->user;
+}
+
+/* False: its functions are others than those of the contexts before it. */
+static bool wrap_context(struct ibv_context *context)
+{
+	struct ibv_context_ops *ops = &context->ops;
+
+	if (ops->poll_cq == poll_cq)
+		return true;
+	if (real.poll_cq && (real.poll_cq != ops->poll_cq || real.post_send != ops->post_send ||
+			     real.post_recv != ops->post_recv))
+		return false;
+	real = *ops;
+	ops->post_send = post_send;
+	ops->post_recv = post_recv;
+	ops->req_notify_cq = req_notify_cq;
+	ops->poll_cq = poll_cq;
+	return true;
+}
+
+static void wrap_cq(uint32_t handle, const struct ibv_context *context)
+{
+	struct ibv_cq_ex *cq = find_cq(soft_object(handle), context);
+
+	if (!cq || !cq->start_poll || cq->start_poll == start_poll)
+		return;
+	real_start_poll[handle] = cq->start_poll;
+	cq->start_poll = start_poll;
+}
+
+void soft_wrap_qp(struct soft_object *object)
+{
+	uint32_t handle = soft_handle(object);
+	struct ibv_qp_ex *ex;
+	struct ibv_qp *qp;
+
+	if (real_wr_complete[handle] || !object->qp.raw)
+		return;
+	qp = find_qp(object);
+	if (!qp || !wrap_context(qp->context))
+		return;
+	wrap_cq(object->qp.send_cq, qp->context);
+	wrap_cq(object->qp.recv_cq, qp->context);
+	/* libefa has both in one structure, with functions where they were asked for. */
+	ex = (struct ibv_qp_ex *)qp;
+	if (ex->wr_complete) {
+		real_wr_complete[handle] = ex->wr_complete;
+		ex->wr_complete = wr_complete;
+	}
+	soft_engine_qp_told(object);
+}
+
+void soft_unwrap_qp(uint32_t handle)
+{
+	real_wr_complete[handle] = NULL;
+}
+
+void soft_unwrap_cq(uint32_t handle)
+{
+	real_start_poll[handle] = NULL;
+}
+
+void soft_unwrap_file(uint32_t file)
+{
+	for (uint32_t i = 1; i <= soft.group->objects_high; i++) {
+		if (soft_object(i)->file != file)
+			continue;
+		real_wr_complete[i] = NULL;
+		real_start_poll[i] = NULL;
+	}
+}

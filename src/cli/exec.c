@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* srdlab exec: a program on a device that is not there. */
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "cli/cli.h"
+#include "cli/lab.h"
+#include "verbs/alloc.h"
+#include "verbs/launch.h"
+#include "verbs/profile.h"
+
+#define MAX_DEPTH 32768 /* libefa's counters of a queue have 16 bits */
+
+static void say(const char *text)
+{
+	srd_cli_warning("%s", text);
+}
+
+static uint32_t at_most(uint32_t value)
+{
+	return value < MAX_DEPTH ? value : MAX_DEPTH;
+}
+
+static int open_profile(const struct srd_cli_exec_options *options, struct srd_profile *profile,
+			struct srd_error *error)
+{
+	int rc = srd_cli_profile(options->profile, &options->define, profile, error);
+
+	if (!rc && options->order)
+		rc = srd_profile_set(profile, "order", options->order, error);
+	profile->max_sq_wr = at_most(profile->max_sq_wr);
+	profile->max_rq_wr = at_most(profile->max_rq_wr);
+	profile->max_cqe = at_most(profile->max_cqe);
+	return rc;
+}
+
+static int check_clock(const struct srd_cli_exec_options *options, struct srd_error *error)
+{
+	if (!strcmp(options->clock, "auto") || !strcmp(options->clock, "called"))
+		return 0;
+	return srd_error_set(error, -EINVAL, "\"%s\" is no clock; there are: auto, called",
+			     options->clock);
+}
+
+static int program_status(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int launch(const struct srd_cli_exec_options *options, const struct srd_profile *profile,
+		  char **argv)
+{
+	struct srd_launch_options launch = {
+		.profile = profile,
+		.seed = options->seed,
+		.devices = (uint32_t)options->devices,
+		.called_clock = !strcmp(options->clock, "called"),
+		.group = options->group,
+		.argv = argv,
+		.say = say,
+	};
+	struct srd_error error = {0};
+	int status;
+
+	if (srd_launcher_get()->run(&launch, &status, &error)) {
+		srd_cli_error("%s", error.message);
+		return error.code == -EINVAL ? SRD_EXIT_USAGE : SRD_EXIT_INTERNAL;
+	}
+	return program_status(status);
+}
+
+int srd_cli_exec(const struct srd_cli_exec_options *options)
+{
+	const struct srd_cli_list *words = &options->arguments;
+	struct srd_error error = {0};
+	struct srd_profile profile;
+	char **argv;
+	int status;
+
+	if (!srd_launcher_get()) {
+		srd_cli_error("this srdlab was built without rdma-core, and so without a device");
+		return SRD_EXIT_INTERNAL;
+	}
+	if (open_profile(options, &profile, &error) || check_clock(options, &error))
+		return srd_cli_refuse("%s", error.message);
+	argv = srd_calloc((size_t)words->count + 1, sizeof(*argv));
+	if (!argv) {
+		srd_cli_error("out of memory");
+		return SRD_EXIT_INTERNAL;
+	}
+	memcpy(argv, words->items, (size_t)words->count * sizeof(*argv));
+	status = launch(options, &profile, argv);
+	srd_free(argv);
+	return status;
+}
