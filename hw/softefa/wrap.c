@@ -11,7 +11,7 @@
 #include "wrap.h"
 
 #define TRIES  1000 /* for the lock, before a thread sleeps on it */
-#define IDLE   32   /* empty polls, after which others may have the processor */
+#define IDLE   1000 /* empty polls, after which others may have the processor */
 #define STALLS 3    /* after which what a queue pair posts is done at once */
 
 typedef int wr_complete_fn(struct ibv_qp_ex *qp);
