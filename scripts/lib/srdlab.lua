@@ -16,6 +16,17 @@ function srd.time(text)
 	return core.time(text, "srd.time")
 end
 
+--- The fields of both tables; where both have one, that of the second.
+function srd.with(fields, more)
+	local out = {}
+	for _, from in ipairs { fields, more } do
+		for k, v in pairs(from) do
+			out[k] = v
+		end
+	end
+	return out
+end
+
 local function copy(fields, without)
 	local out = {}
 	for k, v in pairs(fields) do

@@ -28,6 +28,8 @@ return {
 			}, nil, "Declare a scenario. Its body runs later, in a state of its own."),
 			m("address", { { "from", "srd.verbs_end" }, { "to", "srd.verbs_end" } }, "srd.ud_addr",
 				"Where requests from one end to another go, through a new address handle."),
+			m("with", { { "fields", "table" }, { "more", "table" } }, "table",
+				"The fields of both tables; where both have one, that of the second."),
 			m("show", { { "value", "any" } }, "string", "A value as a script would write it."),
 			m("size", { { "text", "size" } }, "integer", "Bytes of \"4KiB\"."),
 			m("time", { { "text", "time" } }, "integer", "Nanoseconds of \"50us\"."),

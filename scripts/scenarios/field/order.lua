@@ -18,8 +18,8 @@ local function orders(n)
 	return all
 end
 
-local B35 = "B35 (https://github.com/uccl-project/uccl/pull/374): code from an ordered transport writes data, then a "
-	.. "flag, and the flag overtakes the data."
+local B35 = "B35 (https://github.com/uccl-project/uccl/pull/374): code from an ordered transport writes data, "
+	.. "then a flag, and the flag overtakes the data."
 
 -- What b finds in its memory at the moment that it sees the flag.
 local function data_at_flag(t, data, flag, want)
