@@ -294,6 +294,10 @@ static void request_timed_out(struct srd_model *m, struct srd_request *r)
 	srd_request_answered(m, r);
 }
 
+/*
+ * Divergence from EFA: it is not sent again, so that a peer which comes back in time does not
+ * answer it.
+ */
 void srd_request_give_up(struct srd_model *m, struct srd_request *r)
 {
 	uint64_t time = r->posted + srd_profile_of(m)->unresponsive_timeout;
