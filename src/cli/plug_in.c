@@ -117,7 +117,7 @@ static int run(const char *request, struct srd_error *error)
 	struct srd_cli_recorded recorded = {.suppressions = -1};
 	struct srd_run_config *config = &recorded.config;
 	char *text = NULL;
-	int rc = srd_cli_replay_parse(request, &file, error);
+	int rc = srd_cli_replay_parse("the request", request, strlen(request), &file, error);
 
 	if (!rc)
 		rc = srd_cli_recorded_open(&file, &recorded, error);

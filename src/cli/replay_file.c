@@ -19,7 +19,8 @@
 
 #define FORMAT     "srdlab-replay"
 #define SCHEMA     1
-#define TEXT_LIMIT ((size_t)1 << 20)
+#define TEXT_LIMIT ((size_t)1 << 20)  /* of the suppressions */
+#define FILE_LIMIT ((size_t)64 << 20) /* a script is at most 16 MiB, longer in JSON */
 
 /* "chunks-42-seed7.json" for scripts/chunks.lua:42. */
 static char *file_name(const char *folder, const struct srd_cli_item *item, int line)
@@ -174,31 +175,31 @@ static int unpack(const char *path, struct srd_cli_replay_file *out, struct srd_
 	return unpack_profile(profile, &out->profile, path, error);
 }
 
-int srd_cli_replay_read(const char *path, struct srd_cli_replay_file *out, struct srd_error *error)
+int srd_cli_replay_parse(const char *path, const char *text, size_t length,
+			 struct srd_cli_replay_file *out, struct srd_error *error)
 {
 	json_error_t where;
 
 	memset(out, 0, sizeof(*out));
-	out->root = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
-	if (!out->root && where.line < 0)
-		return srd_error_set(error, -ENOENT, "%s", where.text);
-	if (!out->root && json_error_code(&where) == json_error_out_of_memory)
+	out->root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &where);
+	if (out->root)
+		return unpack(path, out, error);
+	if (json_error_code(&where) == json_error_out_of_memory)
 		return srd_error_set(error, -ENOMEM, "%s: out of memory", path);
-	if (!out->root)
-		return srd_error_set(error, -EPROTO, "%s:%d: error: %s", path, where.line,
-				     where.text);
-	return unpack(path, out, error);
+	return srd_error_set(error, -EPROTO, "%s:%d: error: %s", path, where.line, where.text);
 }
 
-int srd_cli_replay_parse(const char *text, struct srd_cli_replay_file *out, struct srd_error *error)
+int srd_cli_replay_read(const char *path, struct srd_cli_replay_file *out, struct srd_error *error)
 {
-	json_error_t where;
+	size_t length;
+	char *text;
+	int rc = srd_file_read(path, FILE_LIMIT, &text, &length, error);
 
 	memset(out, 0, sizeof(*out));
-	out->root = json_loads(text, 0, &where);
-	if (!out->root)
-		return srd_error_set(error, -EPROTO, "%s", where.text);
-	return unpack("the request", out, error);
+	if (!rc)
+		rc = srd_cli_replay_parse(path, text, length, out, error);
+	srd_free(text);
+	return rc;
 }
 
 void srd_cli_replay_release(struct srd_cli_replay_file *file)

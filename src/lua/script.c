@@ -423,13 +423,15 @@ static int load_lib(lua_State *L, struct srd_script *script, int n, const char *
 /* The text after a first line that begins with # (a shell's), or a byte order mark. */
 static const char *skip_first(const char *text, size_t *size)
 {
-	const char *from = text;
+	const char *from = text, *end = text + *size;
 
 	if (*size >= 3 && !memcmp(from, "\xef\xbb\xbf", 3))
 		from += 3;
-	if (*from == '#')
-		from += strcspn(from, "\n");
-	*size -= (size_t)(from - text);
+	if (from < end && *from == '#') {
+		from = memchr(from, '\n', (size_t)(end - from));
+		from = from ? from : end;
+	}
+	*size = (size_t)(end - from);
 	return from;
 }
 
