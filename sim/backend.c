@@ -7,8 +7,8 @@
 #include <srdlab/profile.h>
 
 #include "door/door.h"
+#include "mock.h"
 #include "verbs/alloc.h"
-#include "verbs/backend.h"
 
 #define CAN                                                                         \
 	(SRD_VERBS_CAN_FAULTS | SRD_VERBS_CAN_FABRIC | SRD_VERBS_CAN_VIRTUAL_TIME | \
@@ -137,7 +137,7 @@ no_memory:
 	return srd_error_set(error, -ENOMEM, "the mock could not be opened: out of memory");
 }
 
-static struct srd_backend mock = {
+struct srd_backend srd_mock = {
 	.name = "mock",
 	.summary = "a deterministic model of an EFA device",
 	.can = CAN,
@@ -147,5 +147,5 @@ static struct srd_backend mock = {
 
 __attribute__((constructor)) static void mock_register(void)
 {
-	srd_backend_register(&mock);
+	srd_backend_register(&srd_mock);
 }

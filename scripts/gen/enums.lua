@@ -16,6 +16,8 @@ h:put [[
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 /* An enumeration as data, for what reads and writes values by name. */
 struct srd_enum_info {
 	const char *name; /* "qp_state" */
@@ -109,6 +111,8 @@ enum srd_wc_status srd_efa_status_to_wc(uint32_t status);
 const char *srd_efa_status_meaning(uint32_t status);
 /* Whether the initiator finds it by itself: no packet left for it. */
 int srd_efa_status_is_local(uint32_t status);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

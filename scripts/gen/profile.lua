@@ -41,6 +41,8 @@ h:put [[
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 ]]
 for _, f in ipairs(fields) do
 	if type(f.type) == "table" then
@@ -100,6 +102,8 @@ extern const char *const srd_profile_docs[SRD_NUM_PROFILES];
 const struct srd_profile *srd_profile_find(const char *name);
 /* The field NAME; NULL: there is none. */
 const struct srd_profile_field *srd_profile_field_find(const char *name);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -13,6 +13,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 struct srd_error {
 	int code; /* negative errno; 0 where nothing failed */
 	char message[508];
@@ -24,6 +26,8 @@ struct srd_error {
  */
 int srd_error_set(struct srd_error *error, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

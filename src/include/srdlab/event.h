@@ -16,6 +16,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 struct srd_event {
 	uint64_t time;   /* ns */
 	uint32_t object; /* handle; of which kind the event's type says */
@@ -62,6 +64,8 @@ static inline void srd_stream_emit(struct srd_stream *stream, struct srd_event *
 	for (uint32_t i = 0; i < stream->num_readers; i++)
 		stream->readers[i].fn(stream->readers[i].reader, event);
 }
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -28,6 +28,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 struct srd_verbs;
 struct srd_lab;
 
@@ -240,6 +242,8 @@ struct srd_device_info {
 	char name[64];
 	char detail[128]; /* one line for `srdlab devices` */
 };
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }
