@@ -136,6 +136,17 @@ static void tell(void)
 	state.fd = -1;
 }
 
+/* A build that measures coverage would lose what it has measured. */
+static void __attribute__((noreturn)) leave(void)
+{
+#ifdef SRD_COVERAGE
+	void __gcov_dump(void);
+
+	__gcov_dump();
+#endif
+	_exit(BLAME_STATUS);
+}
+
 static void begin(void)
 {
 	state.used = 0;
@@ -157,7 +168,7 @@ static void handle(int number, siginfo_t *info, void *context)
 		    sigdescr_np(number));
 	add_stack(interrupted(context));
 	tell();
-	_exit(BLAME_STATUS);
+	leave();
 }
 
 static void left(int status, void *arg)
@@ -180,7 +191,7 @@ void srd_blame(const char *format, ...)
 	add_list(format, args);
 	va_end(args);
 	tell();
-	_exit(BLAME_STATUS);
+	leave();
 }
 
 void srd_blame_call(const char *format, ...)
@@ -193,7 +204,7 @@ void srd_blame_call(const char *format, ...)
 	va_end(args);
 	add_stack(NULL);
 	tell();
-	_exit(BLAME_STATUS);
+	leave();
 }
 
 int srd_blame_start(int fd, void (*flush)(void), struct srd_error *error)
