@@ -180,3 +180,112 @@ srd.scenario("ten queue pairs between two hosts", { tags = { "contract" } }, fun
 	end
 	t:wait(ops)
 end)
+
+srd.scenario("what EFA cannot take is refused at creation, with the number", {
+	tags = { "engine" },
+}, function(t)
+	local a = t:host "a"
+	for text, fields in pairs {
+		["psn is 0x1000000"] = { psn = 1 << 24 },
+		["qkey is 0x80000000"] = { qkey = 1 << 31 },
+		["pkey_index is 1"] = { pkey_index = 1 },
+		["max_recv_wr is 0"] = { max_recv_wr = 0 },
+	} do
+		t:expect(function()
+			a:queue_pair(fields)
+		end):raises(text)
+	end
+	t:expect(a:queue_pair { psn = (1 << 24) - 1, qkey = (1 << 31) - 1 }):is "RESET"
+end)
+
+srd.scenario("a send queue that does not fit the device's memory says what was asked for", {
+	tags = { "engine" },
+	needs = { "fabric" },
+	profile = { max_llq_size = 64 * 256 }, -- 256 entries, though max_sq_wr says 4096
+}, function(t)
+	local a = t:host "a"
+	t:expect(function()
+		a:queue_pair { max_send_wr = 257 }
+	end):raises "max_send_wr 257"
+	t:expect(a:queue_pair { max_send_wr = 256 }):is "RESET"
+end)
+
+srd.scenario("the number of queue pairs ends, and one that is destroyed makes room", {
+	tags = { "law" },
+	needs = { "fabric" },
+	profile = "small",
+}, function(t)
+	local a, list = t:host "a", {}
+	for i = 1, 8 do
+		list[i] = a:queue_pair {}
+	end
+	t:expect(function()
+		a:queue_pair {}
+	end):raises "failed to create EFA SRD queue pair"
+	list[3]:destroy()
+	t:expect(a:queue_pair {}):is "RESET"
+end)
+
+srd.scenario("a peer's own GID index means nothing here", { tags = { "contract" } }, function(t)
+	local p = t:pair { memory = 64, connect = false }
+	local to_a, to_b = p.a.qp:endpoint(), p.b.qp:endpoint()
+	to_a.gid_index, to_b.gid_index = 3, 7
+	p.b.qp:connect(to_a)
+	p.a.qp:connect(to_b)
+	t:wait(p.a.qp:put { from = p.a.mem:fill "random", to = p.b.mem })
+	t:expect(p.b.mem):same_content(p.a.mem)
+end)
+
+srd.scenario("a connect goes the way of masks 0x71, 0x1 and 0x10001, and only once", {
+	description = "The rule state.path looks at it; here at what the device holds in the end.",
+	tags = { "contract", "state" },
+}, function(t)
+	local a, b = t:host("a"):queue_pair { psn = 0xabcdef }, t:host("b"):queue_pair {}
+	t:connect(a, b)
+	local attr = a.verbs:query "STATE|QKEY|SQ_PSN|RNR_RETRY"
+	t:expect(attr.state):equals "RTS"
+	t:expect(attr.qkey):equals(0x4242)
+	t:expect(attr.sq_psn):equals(0xabcdef)
+	t:expect(attr.rnr_retry):equals(7) -- infinite, for nobody has set it
+end)
+
+-- Each of the verbs that connect calls fails once, and the second try succeeds.
+for n, verb in ipairs { "create_ah", "modify_qp", "modify_qp", "modify_qp" } do
+	local nth = n == 1 and 1 or n - 1
+	srd.scenario(("a connect whose %s number %d fails can be tried again"):format(verb, nth), {
+		tags = { "engine", "errors" },
+	}, function(t)
+		local p = t:pair { memory = 64, connect = false }
+		p.b.qp:connect(p.a.qp:endpoint())
+		t:fail_call(verb, { nth = nth, errno = "EAGAIN" })
+		t:expect(function()
+			p.a.qp:connect(p.b.qp:endpoint())
+		end):raises "Resource temporarily unavailable"
+		t:expect(function()
+			p.a.qp:put { from = p.a.mem, to = p.b.mem }
+		end):raises "has not been connected"
+		p.a.qp:connect(p.b.qp:endpoint())
+		local op = p.a.qp:put { from = p.a.mem:fill "random", to = p.b.mem }
+		t:wait(op)
+		t:expect(op:wr_ids()):equals { 0 }
+		t:expect(p.b.mem):same_content(p.a.mem)
+	end)
+end
+
+srd.scenario("an endpoint whose port cannot be queried is an error", { tags = { "engine", "errors" } }, function(t)
+	local q = t:host("a"):queue_pair {}
+	t:fail_call("query_port", { errno = "EIO" })
+	t:expect(function()
+		q:endpoint()
+	end):raises "Input/output error"
+	t:expect(q:endpoint().qp_num):equals(q.verbs.qp_num)
+end)
+
+srd.scenario("a state that cannot be queried is an error", { tags = { "engine", "errors" } }, function(t)
+	local q = t:host("a"):queue_pair {}
+	t:fail_call("query_qp", { errno = "EIO" })
+	t:expect(function()
+		q:state()
+	end):raises "Input/output error"
+	t:expect(q):is "RESET"
+end)

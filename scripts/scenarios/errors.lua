@@ -22,21 +22,43 @@ local statuses = {
 	{ "FLUSHED", 1, "IBV_WC_WR_FLUSH_ERR" },
 }
 
-for _, case in ipairs(statuses) do
+for i, case in ipairs(statuses) do
 	local name, vendor, status = table.unpack(case)
-	srd.scenario(("%s is %s, and the next op goes well"):format(name, status), {
-		tags = { "engine", "errors" },
+	local kind = i % 2 == 0 and "get" or "put"
+	srd.scenario(("%s is %s of one %s, and the next goes well"):format(name, status, kind), {
+		tags = { "engine", "errors", "credit" },
 		needs = { "faults" },
+		limits = { max_rdma_size = 100 },
 	}, function(t)
-		local p = t:pair { memory = 64 }
-		t:fail(p.a.qp:next_request(), name)
-		local op = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
+		local p = t:pair { memory = 300, max_send_wr = 4 }
+		local q, from, to = p.a.qp, p.a.mem:fill "random", p.b.mem
+		if kind == "get" then
+			from, to = p.b.mem:fill "random", p.a.mem
+		end
+		t:fail(q:next_request(2), name) -- one of three
+		local op = q["submit_" .. kind](q, { from = from, to = to })
 		t:expect(t:result(op)):equals { status = status, vendor_err = vendor }
-		t:expect(p.a.qp):is "RTS"
-		t:wait(p.a.qp:submit_put { from = p.a.mem:fill "random", to = p.b.mem })
-		t:expect(p.b.mem):same_content(p.a.mem)
+		t:expect(op:wr_ids()):equals { 0, 1, 2 }
+		t:expect(q):is "RTS"
+		t:expect(q:in_flight()):equals(0)
+		t:wait(q["submit_" .. kind](q, { from = from, to = to }))
+		t:expect(to):same_content(from)
 	end)
 end
+
+srd.scenario("a status that is not defined is a general error", {
+	tags = { "engine", "errors" },
+	needs = { "faults" },
+}, function(t)
+	local p = t:pair { memory = 64 }
+	for _, status in ipairs { 16, 17, 19, 255 } do
+		t:fail(p.a.qp:next_request(), status)
+		t:expect(t:result(p.a.qp:submit_put { from = p.a.mem, to = p.b.mem })):equals {
+			status = "IBV_WC_GENERAL_ERR", vendor_err = status,
+		}
+	end
+	t:expect(p.a.qp:in_flight()):equals(0)
+end)
 
 -- A transfer between the two sides, with one thing wrong with it.
 local function with(t, change, kind)

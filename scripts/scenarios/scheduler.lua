@@ -220,3 +220,187 @@ srd.scenario("both sides of a connection may post", {
 	}
 	t:expect(p.a.mem):same_content(p.b.mem)
 end)
+
+srd.scenario("an empty op takes one credit like any other", { tags = { "engine", "credit" } }, function(t)
+	local p = t:pair { max_send_wr = 2, memory = 64 }
+	local q, ops = p.a.qp, {}
+	for i = 1, 3 do
+		ops[i] = q:submit_put { from = p.a.mem:slice(0, 0), to = p.b.mem:slice(0, 0) }
+	end
+	t:expect(q:in_flight()):equals(2)
+	t:expect(ops[3]):is "queued"
+	t:wait(ops)
+	t:expect(ops[3]:wr_ids()):equals { 2 }
+end)
+
+srd.scenario("every size between nothing and all credits passes the gate", {
+	tags = { "engine", "credit" },
+	limits = { max_rdma_size = 10 },
+}, function(t)
+	local p = t:pair { max_send_wr = 5, memory = 50 }
+	for size = 0, 50 do
+		local op = p.a.qp:submit_put { from = p.a.mem:slice(0, size), to = p.b.mem:slice(0, size) }
+		t:expect(op):is "pending"
+		t:expect(p.a.qp:in_flight()):equals(math.max(1, (size + 9) // 10))
+		t:wait(op)
+	end
+end)
+
+srd.scenario("a line of large and small ops never overtakes itself", {
+	tags = { "engine", "credit" },
+	limits = { max_rdma_size = 100 },
+	seeds = true,
+}, function(t)
+	local p = t:pair { max_send_wr = 4, memory = 400 }
+	local q, ops = p.a.qp, {}
+	for i = 1, 30 do
+		local size = math.random(0, 400)
+		ops[i] = q:submit_put { from = p.a.mem:slice(0, size), to = p.b.mem:slice(0, size) }
+		t:expect(q:in_flight()):at_most(4)
+	end
+	while q:queued() > 0 do
+		local waiting = false
+		for _, op in ipairs(ops) do
+			local queued = op:status() == "queued"
+			t:expect(waiting and not queued):equals(false) -- none is posted behind one that waits
+			waiting = queued
+		end
+		t:run_for "5us"
+		t:expect(q:in_flight()):at_most(4)
+	end
+	t:wait(ops)
+end)
+
+srd.scenario("queue pairs do not share credits", { tags = { "engine", "credit" } }, function(t)
+	local a, b = t:host "a", t:host "b"
+	local from, to, pairs_of = a:memory(64), b:memory(64), {}
+	for i = 1, 3 do
+		local qa, qb = a:queue_pair { max_send_wr = 1 }, b:queue_pair {}
+		t:connect(qa, qb)
+		pairs_of[i] = qa
+	end
+	local ops = {}
+	for _, q in ipairs(pairs_of) do
+		ops[#ops + 1] = q:submit_put { from = from, to = to }
+		ops[#ops + 1] = q:submit_put { from = from, to = to }
+		t:expect(q:in_flight()):equals(1)
+		t:expect(q:queued()):equals(1)
+	end
+	t:wait(ops)
+end)
+
+srd.scenario("a post that is refused fails its op alone", {
+	tags = { "engine", "errors" },
+	limits = { max_rdma_size = 100 },
+}, function(t)
+	local p = t:pair { max_send_wr = 8, memory = 200 }
+	local function put()
+		return p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
+	end
+	local before = put()
+	t:fail_call("wr_complete", { errno = "EINVAL" })
+	local refused = put()
+	local after = put()
+	t:expect(t:result(refused).errno):equals "EINVAL"
+	t:expect(p.a.qp):is "RTS"
+	t:wait { before, after }
+	t:expect(before:wr_ids()):equals { 0, 1 }
+	t:expect(after:wr_ids()):equals { 4, 5 } -- those of the refused post are not used again
+	t:expect(p.a.qp:in_flight()):equals(0)
+end)
+
+srd.scenario("a size that does not fit fails its op alone, and costs no id", {
+	tags = { "engine", "errors" },
+}, function(t)
+	local p = t:pair { memory = 64 }
+	local q, a, b = p.a.qp, p.a.mem, p.b.mem
+	local before = q:submit_put { from = a, to = b }
+	local bad = q:submit_put { from = a, to = b:slice(0, 63) }
+	local after = q:submit_put { from = a, to = b }
+	t:expect(t:result(bad).errno):equals "EMSGSIZE"
+	t:wait { before, after }
+	t:expect(after:wr_ids()):equals { 1 }
+end)
+
+srd.scenario("direct puts may use what the send queue has, and the line waits for them", {
+	tags = { "engine", "credit" },
+}, function(t)
+	local p = t:pair { max_send_wr = 5, memory = 64 } -- eight slots are granted
+	local q, ops = p.a.qp, {}
+	for i = 1, 8 do
+		ops[i] = q:put { from = p.a.mem, to = p.b.mem }
+	end
+	t:expect(function()
+		q:put { from = p.a.mem, to = p.b.mem }
+	end):raises "Cannot allocate memory"
+	t:expect(q:in_flight()):equals(8)
+	local submitted = q:submit_put { from = p.a.mem, to = p.b.mem }
+	t:expect(submitted):is "queued"
+	ops[#ops + 1] = submitted
+	t:wait(ops)
+	t:expect(submitted:wr_ids()):equals { 9 }
+	t:expect(q:in_flight()):equals(0)
+end)
+
+srd.scenario("an op with many failed requests is answered once, with the first cause", {
+	tags = { "engine", "errors" },
+	needs = { "faults" },
+	limits = { max_rdma_size = 100 },
+}, function(t)
+	local p = t:pair { max_send_wr = 4, memory = 400 }
+	local q = p.a.qp
+	local statuses = { "REMOTE_ERROR_ABORT", "REMOTE_ERROR_BAD_ADDRESS", "FLUSHED", "LOCAL_ERROR_BAD_LENGTH" }
+	for i, status in ipairs(statuses) do
+		t:fail(q:next_request(i), status)
+		t:delay(q:next_request(i), (5 - i) * 1000000) -- the last comes first
+	end
+	local op = q:submit_put { from = p.a.mem, to = p.b.mem }
+	t:expect(t:result(op)):equals { status = "IBV_WC_LOC_LEN_ERR", vendor_err = 6 }
+end)
+
+srd.scenario("all requests flushed is a flush", {
+	tags = { "engine", "errors" },
+	needs = { "faults" },
+	limits = { max_rdma_size = 100 },
+}, function(t)
+	local p = t:pair { max_send_wr = 4, memory = 400 }
+	local op = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
+	t:device_error(p.a.qp)
+	t:expect(t:result(op)):equals { status = "IBV_WC_WR_FLUSH_ERR", vendor_err = 1 }
+	t:expect(p.a.qp:in_flight()):equals(0)
+end)
+
+srd.scenario("a failed poll ends the scheduler, and everybody is told", {
+	tags = { "engine", "errors" },
+}, function(t)
+	local p = t:pair { max_send_wr = 1, memory = 64 }
+	local posted = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
+	local queued = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
+	t:fail_call("poll_cq", { errno = "EIO" })
+	t:expect(t:result(posted).errno):equals "ECANCELED"
+	t:expect(t:result(queued).errno):equals "ECANCELED"
+	local late = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
+	t:expect(t:result(late).errno):equals "ECANCELED"
+end)
+
+srd.scenario("a poll that lacks memory is tried again", { tags = { "engine", "errors" } }, function(t)
+	local p = t:pair { memory = 64 }
+	local op = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
+	t:fail_call("poll_cq", { errno = "ENOMEM" })
+	t:wait(op)
+	t:expect(p.a.qp:in_flight()):equals(0)
+end)
+
+srd.scenario("submitting posts and never polls", { tags = { "engine", "credit" } }, function(t)
+	local p = t:pair { max_send_wr = 2, memory = 64 }
+	local q = p.a.qp
+	local first = q:submit_put { from = p.a.mem, to = p.b.mem }
+	t:expect(q:progress()):at_most(1)
+	t:wait(first)
+	local a = q:submit_put { from = p.a.mem, to = p.b.mem }
+	local b = q:submit_put { from = p.a.mem, to = p.b.mem }
+	local c = q:submit_put { from = p.a.mem, to = p.b.mem }
+	t:expect(c):is "queued"
+	t:expect(q:in_flight()):equals(2)
+	t:wait { a, b, c }
+end)

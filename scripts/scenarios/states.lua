@@ -114,3 +114,118 @@ srd.scenario("a query gives the attributes that were set", { tags = { "law", "st
 	t:expect(attr.cap.max_send_wr):equals(16)
 	t:expect(select(2, in_state(t, "RTS"):query "PATH_MTU")):equals "EOPNOTSUPP"
 end)
+
+srd.scenario("a life goes round, as often as one likes", { tags = { "law", "state" } }, function(t)
+	local qp = in_state(t, "RESET")
+	for psn = 1, 3 do
+		for _, step in ipairs {
+			init, { state = "INIT", qkey = 7 }, { state = "RTR" }, { state = "RTS", sq_psn = psn }, { state = "SQD" },
+			{ state = "SQD" }, { state = "RTS" }, { state = "RTS" }, { state = "ERR" }, { state = "ERR" }, { state = "RESET" },
+			{ state = "RESET" },
+		} do
+			t:expect(qp:modify(step)):equals "OK"
+			t:expect(qp:query().state):equals(step.state)
+			t:expect(qp.state):equals(step.state)
+		end
+	end
+end)
+
+srd.scenario("every state but RESET goes to ERR, and every one to RESET", { tags = { "law", "state" } }, function(t)
+	for _, state in ipairs { "INIT", "RTR", "RTS", "SQD", "ERR" } do
+		local qp = in_state(t, state)
+		t:expect(qp:modify { state = "ERR" }):equals "OK"
+		t:expect(in_state(t, state):modify { state = "RESET" }):equals "OK"
+	end
+	t:expect(in_state(t, "RESET"):modify { state = "ERR" }):equals "EINVAL"
+	t:expect(in_state(t, "RESET"):modify { state = "RESET" }):equals "OK"
+end)
+
+srd.scenario("there is no way back on the way up", { tags = { "law", "state" } }, function(t)
+	local rts = in_state(t, "RTS")
+	t:expect(rts:modify(init)):equals "EINVAL"
+	t:expect(rts:modify { state = "RTR" }):equals "EINVAL"
+	t:expect(rts:modify { state = "SQE" }):equals "EINVAL"
+	t:expect(in_state(t, "SQD"):modify { state = "RTR" }):equals "EINVAL"
+	t:expect(in_state(t, "RTR"):modify { state = "SQD" }):equals "EINVAL"
+end)
+
+srd.scenario("a refused modify changes nothing", { tags = { "law", "state" } }, function(t)
+	local qp = in_state(t, "RTS")
+	t:expect(qp:modify { state = "RTS", qkey = 9, sq_psn = 5 }):equals "EINVAL"
+	t:expect(qp:modify { qkey = 9, path_mtu = 5 }):equals "EOPNOTSUPP"
+	local attr = qp:query "STATE|QKEY|SQ_PSN"
+	t:expect(attr.state):equals "RTS"
+	t:expect(attr.qkey):equals(0x4242)
+	t:expect(attr.sq_psn):equals(0)
+end)
+
+srd.scenario("nothing asked is nothing done, where the state has itself as a target", {
+	tags = { "law", "state" },
+}, function(t)
+	for _, state in ipairs { "RESET", "INIT", "RTS", "SQD", "ERR" } do
+		t:expect(in_state(t, state):modify { mask = 0 }):equals "OK"
+	end
+	t:expect(in_state(t, "RTR"):modify { mask = 0 }):equals "EINVAL"
+end)
+
+srd.scenario("the packet sequence number is taken on the way to RTS only", { tags = { "law", "state" } }, function(t)
+	local fields = { INIT = { state = "INIT", pkey_index = 0, port_num = 1, qkey = 1, sq_psn = 1 } }
+	t:expect(in_state(t, "RESET"):modify(fields.INIT)):equals "EINVAL"
+	t:expect(in_state(t, "INIT"):modify { state = "RTR", sq_psn = 1 }):equals "EINVAL"
+	t:expect(in_state(t, "RTS"):modify { state = "RTS", sq_psn = 1 }):equals "EINVAL"
+	t:expect(in_state(t, "SQD"):modify { state = "RTS", sq_psn = 1 }):equals "EINVAL"
+end)
+
+srd.scenario("the number of retries is taken on the way to RTS only", { tags = { "law", "state" } }, function(t)
+	local qp = in_state(t, "RTR")
+	t:expect(qp:modify { state = "RTS", sq_psn = 0, rnr_retry = 3 }):equals "OK"
+	t:expect(qp:query("RNR_RETRY").rnr_retry):equals(3)
+	t:expect(qp:modify { state = "RTS", rnr_retry = 3 }):equals "EINVAL"
+	t:expect(in_state(t, "INIT"):modify { state = "RTR", rnr_retry = 3 }):equals "EINVAL"
+end)
+
+srd.scenario("a current state may be claimed where it can be true", { tags = { "law", "state" } }, function(t)
+	t:expect(in_state(t, "RTR"):modify { state = "RTS", sq_psn = 0, cur_state = "RTR" }):equals "OK"
+	t:expect(in_state(t, "RTS"):modify { state = "RTS", cur_state = "RTS" }):equals "OK"
+	t:expect(in_state(t, "SQD"):modify { state = "RTS", cur_state = "SQD" }):equals "OK"
+	t:expect(in_state(t, "RTS"):modify { state = "RTS", cur_state = "INIT" }):equals "EINVAL"
+	t:expect(in_state(t, "RTS"):modify { state = "ERR", cur_state = "RTS" }):equals "EINVAL"
+	t:expect(in_state(t, "RTS"):modify { state = "SQD", cur_state = "RTS" }):equals "EINVAL"
+end)
+
+srd.scenario("a notification of the drain is asked for on the way to SQD", { tags = { "law", "state" } }, function(t)
+	t:expect(in_state(t, "RTS"):modify { state = "SQD", en_sqd_async_notify = 1 }):equals "OK"
+	t:expect(in_state(t, "RTS"):modify { state = "RTS", en_sqd_async_notify = 1 }):equals "EINVAL"
+end)
+
+srd.scenario("a query refuses what EFA does not keep", { tags = { "law", "state" } }, function(t)
+	local qp = in_state(t, "RTS")
+	for _, mask in ipairs { "AV", "DEST_QPN", "TIMEOUT", "ACCESS_FLAGS" } do
+		t:expect(select(2, qp:query(mask))):equals "EOPNOTSUPP"
+	end
+	t:expect(qp:query("PKEY_INDEX|PORT").port_num):equals(1)
+end)
+
+srd.scenario("a device that moves by itself is found out by a query only", {
+	description = "Posting goes by the library's own record of the state.",
+	tags = { "law", "state" },
+	needs = { "faults" },
+}, function(t)
+	local p = t:pair { memory = 64 }
+	t:device_error(p.a.qp)
+	t:expect(p.a.qp.verbs.state):equals "RTS"
+	local op = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
+	t:expect(t:result(op).status):equals "IBV_WC_WR_FLUSH_ERR"
+	t:expect(p.a.qp):is "ERR"
+	t:expect(p.a.qp.verbs.state):equals "ERR"
+	t:expect(t:result(p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }).errno):equals "EINVAL"
+end)
+
+srd.scenario("a queue key with the top bit set is found", {
+	tags = { "law", "state", "misuse" },
+	needs = { "faults" }, -- the kernel's answer depends on who asks
+	violates = "address.qkey_range",
+}, function(t)
+	local qp = in_state(t, "INIT")
+	qp:modify { qkey = 0x80000000 }
+end)

@@ -1,0 +1,161 @@
+-- The end of things: destroying under load, the order of destroying, and what comes after.
+local srd = require "srdlab"
+
+local flushed = { status = "IBV_WC_WR_FLUSH_ERR", vendor_err = 1 }
+
+srd.scenario("a queue pair that is destroyed answers all of its ops", {
+	tags = { "engine", "teardown" },
+	needs = { "faults" },
+	limits = { max_rdma_size = 16 },
+}, function(t)
+	local p = t:pair { memory = 64, max_send_wr = 8 }
+	local ops = {}
+	for i = 1, 4 do -- two are posted, two wait
+		ops[i] = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
+	end
+	t:expect(p.a.qp:queued()):equals(2)
+	t:hold(ops[1]:request(1))
+	p.a.qp:destroy()
+	t:expect(t:result(ops[1])):equals(flushed)
+	t:expect(t:result(ops[2])):equals(flushed)
+	t:expect(ops[3]):is "failed"
+	t:expect(ops[4]):is "failed"
+	t:expect(ops[3]:error()):differs_from(nil)
+end)
+
+srd.scenario("the next queue pair starts from nothing", {
+	description = "It leases the completion queue of the last one; nothing of it may be left there.",
+	tags = { "engine", "teardown" },
+	needs = { "faults" },
+}, function(t)
+	local a, b = t:host "a", t:host "b"
+	local from, to = a:memory(64):fill "random", b:memory(64)
+	for round = 1, 5 do
+		local qa, qb = a:queue_pair {}, b:queue_pair {}
+		t:connect(qa, qb)
+		local ops = {}
+		for i = 1, 8 do
+			ops[i] = qa:submit_put { from = from, to = to }
+		end
+		if round % 2 == 1 then
+			t:hold(ops[1]:request(1))
+		else
+			t:wait(ops)
+		end
+		t:expect(ops[1]:wr_ids()):equals { 0 }
+		qa:destroy()
+		qb:destroy()
+		for _, op in ipairs(ops) do
+			t:expect(op:status()):differs_from "pending"
+		end
+	end
+end)
+
+srd.scenario("three hundred queue pairs, one after the other", {
+	description = "More than the generation in a request's number tells apart, and more than the device has.",
+	tags = { "contract", "teardown" },
+}, function(t)
+	local a, b = t:host "a", t:host "b"
+	local from, to = a:memory(64), b:memory(64)
+	for i = 1, 300 do
+		local qa, qb = a:queue_pair {}, b:queue_pair {}
+		t:connect(qa, qb)
+		local op = qa:put { from = from:fill(i), to = to }
+		t:wait(op)
+		t:expect(op:wr_ids()):equals { 0 }
+		qa:destroy()
+		qb:destroy()
+	end
+	t:expect(to):same_content(from)
+end)
+
+srd.scenario("what something stands on cannot be destroyed", {
+	tags = { "law", "teardown" },
+}, function(t)
+	local v = t:host("a").verbs
+	local pd, cq = v:alloc_pd(), v:create_cq(16)
+	local qp = v:create_qp_ex { pd = pd, send_cq = cq, recv_cq = cq }
+	t:expect(cq:destroy_cq()):equals "EBUSY"
+	t:expect(pd:dealloc_pd()):equals "EBUSY"
+	t:expect(qp:destroy_qp()):equals "OK"
+	local ah = pd:create_ah { dgid = v:query_gid() }
+	t:expect(pd:dealloc_pd()):equals "EBUSY"
+	t:expect(ah:destroy_ah()):equals "OK"
+	local mr = pd:reg_mr(t:host("a"):memory(64, { register = false }), "LOCAL_WRITE")
+	t:expect(pd:dealloc_pd()):equals "EBUSY"
+	t:expect(mr:dereg_mr()):equals "OK"
+	t:expect(pd:dealloc_pd()):equals "OK"
+	t:expect(cq:destroy_cq()):equals "OK"
+end)
+
+srd.scenario("memory that is freed under a put is found", {
+	tags = { "law", "teardown", "memory" },
+	needs = { "faults" },
+	violates = "memory.dereg",
+}, function(t)
+	local p = t:pair { memory = 64 }
+	local op = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
+	t:expect(p.a.mem:free()):equals "OK"
+	t:expect(t:result(op).vendor_err):equals(5)
+end)
+
+srd.scenario("a queue pair in ERR comes back through RESET", {
+	tags = { "law", "teardown", "state" },
+}, function(t)
+	local p = t:pair { memory = 64 }
+	local b = p.b.qp.verbs
+	t:expect(b:modify { state = "ERR" }):equals "OK"
+	t:expect(t:result(p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }).vendor_err):equals(9)
+	t:expect(b:modify { state = "RESET" }):equals "OK"
+	t:expect(b:modify { state = "INIT", pkey_index = 0, port_num = 1, qkey = 0x4242 }):equals "OK"
+	t:expect(b:modify { state = "RTR" }):equals "OK"
+	t:wait(p.a.qp:submit_put { from = p.a.mem:fill "random", to = p.b.mem })
+	t:expect(p.b.mem):same_content(p.a.mem)
+end)
+
+for _, flush in ipairs { true, false } do
+	srd.scenario(("RESET under load %s"):format(flush and "flushes, on a device that does" or "drops in silence"), {
+		tags = { "law", "teardown", "state" },
+		needs = { "faults", "fabric" },
+		profile = { flush_on_reset = flush },
+	}, function(t)
+		local a = t:host "a"
+		local cq = a.verbs:create_cq(16)
+		local q, peer, mem = a:queue_pair { send_cq = cq, recv_cq = cq }, a:queue_pair {}, a:memory(64)
+		t:connect(q, peer)
+		local ah = a.verbs.pd:create_ah { dgid = a.verbs:query_gid() }
+		q.verbs:wr_start()
+		q.verbs:wr_rdma_write { wr_id = 1, rkey = mem.rkey, remote_addr = mem.addr }
+		q.verbs:wr_set_sge(mem)
+		q.verbs:wr_set_ud_addr { ah = ah, remote_qpn = peer.verbs.qp_num }
+		t:expect(q.verbs:wr_complete()):equals "OK"
+		t:expect(q.verbs:modify { state = "RESET" }):equals "OK"
+		t:run_for "1s"
+		t:expect(#cq:poll(4)):equals(flush and 1 or 0)
+	end)
+end
+
+srd.scenario("a peer that is destroyed under load fails the rest, and nothing else", {
+	tags = { "law", "teardown" },
+	needs = { "faults" },
+	seeds = true,
+}, function(t)
+	local p = t:pair { memory = 6400, max_send_wr = 4 }
+	local ops = {}
+	for i = 0, 99 do
+		ops[#ops + 1] = p.a.qp:submit_put { from = p.a.mem:slice(i * 64, 64), to = p.b.mem:slice(i * 64, 64) }
+	end
+	t:wait(ops[20])
+	p.b.qp:destroy()
+	local failed = 0
+	for _, op in ipairs(ops) do
+		local result = t:result(op)
+		if result.status ~= "IBV_WC_SUCCESS" then
+			t:expect(result.vendor_err):equals(9)
+			failed = failed + 1
+		end
+	end
+	t:expect(failed):at_least(1)
+	t:expect(p.a.qp):is "RTS"
+	t:expect(p.a.qp:in_flight()):equals(0)
+end)
