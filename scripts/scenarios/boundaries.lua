@@ -37,7 +37,7 @@ for _, kind in ipairs { "put", "get" } do
 		srd.scenario(("%s: %s in requests of 1 GiB"):format(kind, name), {
 			tags = { "contract", "chunks" },
 			needs = { "origin", "fabric" },
-			profile = { max_rdma_size = G },
+			profile = { max_rdma_size = G, mtu = 65535 },
 		}, function(t)
 			local n, length = transfer(t, kind, size, G)
 			t:expect(n):equals(requests)
@@ -55,7 +55,7 @@ for _, case in ipairs {
 	srd.scenario(("requests of 2^32 - 1 bytes, the largest there can be: %s"):format(name), {
 		tags = { "contract", "chunks" },
 		needs = { "origin", "fabric" },
-		profile = { max_rdma_size = (1 << 32) - 1 },
+		profile = { max_rdma_size = (1 << 32) - 1, mtu = 65535 },
 	}, function(t)
 		local max = (1 << 32) - 1
 		local n, length = transfer(t, "put", max + more, max)

@@ -90,7 +90,10 @@ srd.scenario("a completion that nobody sends", { tags = { "engine", "deadlock" }
 		end, { "deadlock", "a completion in a completion queue of its own" })
 	end)
 
-srd.scenario("waiting with a time is no deadlock", { tags = { "engine", "deadlock" }, needs = { "faults" } }, function(t)
+srd.scenario("waiting with a time is no deadlock", {
+	tags = { "engine", "deadlock" },
+	needs = { "faults" },
+}, function(t)
 	local p = t:pair { memory = 64 }
 	local op = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
 	t:hold(op:request(1))

@@ -89,3 +89,37 @@ srd.scenario("a fabric that changes on the way", {
 	t:wait(ops)
 	t:expect(p.b.mem):same_content(p.a.mem)
 end)
+
+for _, level in ipairs { "message", "packet" } do
+	srd.scenario(("a slow link that loses is slow, its peer is not silent: %s level"):format(level), {
+		description = "It takes far longer than a silent peer is waited for, and packets get through all the time.",
+		tags = { "law", "loss" },
+		needs = { "fabric" },
+		seeds = true,
+		profile = { level = level, loss = 20000, bandwidth = "10MiB", unresponsive_timeout = "5ms" },
+	}, function(t)
+		local p = t:pair { memory = "512KiB", max_send_wr = 8 }
+		p.a.mem:fill "random"
+		local ops = {}
+		for i = 0, 3 do
+			local at = i * srd.size "128KiB"
+			ops[#ops + 1] = p.a.qp:submit_put { from = p.a.mem:slice(at, "128KiB"), to = p.b.mem:slice(at, "128KiB") }
+		end
+		t:wait(ops)
+		t:expect(p.b.mem):same_content(p.a.mem)
+		t:expect(t:now()):at_least(srd.time "40ms")
+	end)
+end
+
+srd.scenario("a fabric that loses everything is a silent peer", {
+	tags = { "law", "loss" },
+	needs = { "fabric" },
+}, function(t)
+	local p = t:pair { memory = 64 }
+	t:wait(p.a.qp:submit_put { from = p.a.mem, to = p.b.mem })
+	t:fabric { loss = 1000000 }
+	local op = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
+	t:expect(t:result(op)):equals { status = "IBV_WC_RESP_TIMEOUT_ERR", vendor_err = 13 }
+	t:fabric { loss = 0 }
+	t:wait(p.a.qp:submit_put { from = p.a.mem, to = p.b.mem })
+end)

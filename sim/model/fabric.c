@@ -95,16 +95,18 @@ static void send_message(struct srd_model *m, struct srd_request *r)
 	struct srd_model_device *device = &m->device[host];
 	uint64_t bytes = r->opcode == SRD_WR_RDMA_READ ? 0 : r->length;
 	uint64_t time = link_send(m, host, bytes, &r->start) + p->latency + spread(m, r);
+	uint64_t lost;
 
 	r->part_offset = 0;
 	r->part_length = r->length;
 	if (unlikely(p->loss)) {
-		time += retransmission(m, r);
-		if (time > r->posted + p->unresponsive_timeout) {
+		lost = retransmission(m, r);
+		if (lost > p->unresponsive_timeout) {
 			srd_request_schedule(m, r, SRD_PHASE_TIMEOUT,
-					     r->posted + p->unresponsive_timeout);
+					     r->start + p->unresponsive_timeout);
 			return;
 		}
+		time += lost;
 	}
 	if (p->order == SRD_PROFILE_ORDER_IN_ORDER) {
 		if (time < device->last_arrival)

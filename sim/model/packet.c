@@ -354,9 +354,11 @@ static void send_again(struct srd_model *m, struct srd_packet *p, struct srd_tra
 		       struct srd_request *r)
 {
 	struct srd_counters *c = &m->device[p->host].counters;
+	const struct srd_profile *profile = srd_profile_of(m);
 
 	c->retrans_timeout_events++;
-	if (m->state->now > r->posted + srd_profile_of(m)->unresponsive_timeout) {
+	/* The waits alone count: the time that it takes to send much says nothing of the peer. */
+	if (++p->tries * profile->retransmit > profile->unresponsive_timeout) {
 		srd_request_give_up(m, r);
 		srd_packet_cancel(m, r);
 		release(m, p);

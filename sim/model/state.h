@@ -259,7 +259,10 @@ struct srd_transfer {
 enum srd_transit { SRD_TRANSIT_THERE, SRD_TRANSIT_LOST, SRD_TRANSIT_ACK };
 
 struct srd_packet {
-	uint32_t next; /* of the free list */
+	union {
+		uint32_t next;  /* of the free list */
+		uint32_t tries; /* that were lost */
+	};
 	uint32_t transfer;
 	uint32_t number; /* of its transfer, from 0 */
 	uint8_t host;    /* sends it */
