@@ -123,7 +123,8 @@ local failing = case("one fails", "srdlab run " .. S .. "fail.lua", 1, {
 case("a skip is no pass", "srdlab run -b efa " .. S .. "skip.lua", 77,
 	{ out = "skipped 1: needs \"faults\"", last = "0 passed, 0 failed, 1 skipped" })
 write(dir .. "/violates.lua", "local srd = require 'srdlab'\n"
-	.. "srd.scenario('x', { violates = 'session.pair' }, function(t) local q = t:host('a'):queue_pair({}).verbs q:wr_start() q:wr_abort() q:wr_abort() end)\n")
+	.. "srd.scenario('x', { violates = 'session.pair' }, function(t)\n"
+	.. "local q = t:host('a'):queue_pair({}).verbs q:wr_start() q:wr_abort() q:wr_abort() end)\n")
 case("a rule that a scenario is about", "srdlab run violates.lua", 0, { last = "1 passed, 0 failed, 0 skipped" })
 case("a rule that a scenario is about is not selected", "srdlab run --rules credit violates.lua", 77,
 	{ out = "is about the rule session.pair, which is not selected", last = "0 passed, 0 failed, 1 skipped" })
