@@ -19,6 +19,7 @@ struct watched {
 	uint32_t number;
 	uint32_t generation; /* of the place: half of the cookie that goes below */
 	enum watched_state state;
+	bool refused;        /* its post was, for good: another is more likely to be tried */
 	uint32_t next, prev; /* in the line of those that wait; next also of the free ones */
 };
 
@@ -156,6 +157,7 @@ static uint32_t watched_alloc(struct observed_scheduler *s, const struct srd_op 
 	w->number = number;
 	w->generation++;
 	w->state = state;
+	w->refused = false;
 	return at;
 }
 
@@ -237,8 +239,13 @@ static uint32_t match(const struct observed_scheduler *s, const struct srd_op *o
 	uint32_t best = NONE;
 
 	for (uint32_t at = s->head; at != NONE; at = s->watched[at].next)
-		if (same_views(op, &s->watched[at].op))
-			return at;
+		if (same_views(op, &s->watched[at].op)) {
+			if (!s->watched[at].refused)
+				return at;
+			best = best == NONE ? at : best;
+		}
+	if (best != NONE)
+		return best;
 	for (uint32_t at = 0; at < s->capacity; at++) {
 		const struct watched *w = &s->watched[at];
 
@@ -313,6 +320,8 @@ static int post_scheduled(struct observed_qp *q, const struct srd_op *op, struct
 
 	if (!rc && at != NONE)
 		watched_posted(s, at);
+	else if (rc != -ENOMEM && at != NONE)
+		s->watched[at].refused = true;
 	return rc;
 }
 

@@ -235,6 +235,19 @@ static void an_op_that_is_refused(void **state)
 	       "op 2 end -22 status 0/0 id 0 of 0");
 }
 
+/* One that is refused for good, and not taken out yet, is not mistaken for the next one. */
+static void an_op_like_one_that_was_refused(void **state)
+{
+	open_scheduler(&srd_credit_scheduler_ops);
+	fake.post_result = -EINVAL;
+	submit(1, 0x1000, 500);
+	fake.post_result = 0;
+	num_log = 0;
+	submit(2, 0x1000, 500);
+	EXPECT("op 2 begin kind 0 path 1: 1000+500 key 3, 2000+500 key 4", "op 2 post 1",
+	       "op 2 posted 0: 1 ids 0 to 0", "op 0 state 1 0");
+}
+
 static void a_direct_op_ends_where_it_is_adopted(void **state)
 {
 	const struct srd_op op = put_op(0, 0x100, 1500);
@@ -550,6 +563,7 @@ int main(void)
 		TEST(an_op_that_waited),
 		TEST(an_op_that_is_posted_twice),
 		TEST(an_op_that_is_refused),
+		TEST(an_op_like_one_that_was_refused),
 		TEST(a_direct_op_ends_where_it_is_adopted),
 		TEST(a_direct_op_that_is_refused_ends_at_once),
 		TEST(the_rest_is_handed_on),
