@@ -14,6 +14,9 @@
 #include "run.h"
 #include "verbs/alloc.h"
 
+/* No send queue is deeper, so that no op posts more. */
+#define MAX_REQUESTS (1 << 16)
+
 const char *srd_op_name(const struct srd_op_object *op)
 {
 	return op->op.kind == SRD_OP_PUT ? "put" : "get";
@@ -48,8 +51,8 @@ struct srd_op_object *srd_op_new(lua_State *L, struct srd_queue_pair_object *q,
 	struct srd_op_object *o;
 	size_t size = sizeof(*o);
 
-	if (num_requests > 1 << 20)
-		num_requests = 1 << 20;
+	if (num_requests > MAX_REQUESTS)
+		num_requests = MAX_REQUESTS;
 	size += (size_t)num_requests * sizeof(o->requests[0]);
 	o = srd_object_new(L, SRD_OBJECT_OP, size, 0);
 	o->object.line = run->stream.line;
