@@ -384,24 +384,11 @@ static int judge_rules(struct srd_run *run, struct srd_error *error)
 	return 0;
 }
 
-/* Nobody would see the violation that the scenario is about: then it is skipped. */
-static bool lacks_rule(struct srd_run *run)
-{
-	const char *expected = run->info->violates;
-
-	if (!expected || srd_rules_selected(run->rules, srd_rule_find(expected)))
-		return false;
-	skip(run, "is about the rule %s, which is not selected", expected);
-	return true;
-}
-
 /* The world of the scenario, from the opening of the tables to their close. */
 static int run_in_world(struct srd_run *run, int index, struct srd_error *error)
 {
 	int ret = open_stream(run, error);
 
-	if (!ret && lacks_rule(run))
-		return 0;
 	if (!ret)
 		ret = open_tables(run, error);
 	if (ret) {
