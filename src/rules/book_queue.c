@@ -48,11 +48,14 @@ void srd_book_drop_requests(struct srd_book_qp *qp)
 
 /* --- what the device took --- */
 
-static uint32_t power_of_two(uint32_t at_least)
+#define MAX_PLACES (1u << 17)
+
+/* Twice the depth: one half that the library posted and one that the device took early. */
+static uint32_t num_places(uint32_t depth)
 {
 	uint32_t size = 16;
 
-	while (size < at_least && size < 1u << 31)
+	while (size / 2 < depth && size < MAX_PLACES)
 		size *= 2;
 	return size;
 }
@@ -79,7 +82,7 @@ static void set_place(struct srd_book *book, struct srd_book_qp *qp, uint64_t or
 	struct srd_place *place;
 
 	if (!qp->places) {
-		uint32_t size = power_of_two(2 * qp->made.granted_send_wr);
+		uint32_t size = num_places(qp->made.granted_send_wr);
 
 		qp->places = srd_calloc(size, sizeof(*qp->places));
 		qp->place_mask = size - 1;

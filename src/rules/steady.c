@@ -175,13 +175,13 @@ static inline bool steady_scheduler(const struct srd_book_qp *qp,
 
 /* --- one function a type --- */
 
-/* The queue pair of EVENT, with the book's eye on it; NULL: not simply the last one, alive. */
+/* The queue pair of EVENT, with the book's eye on it; NULL: it is not known and alive. */
 static inline struct srd_book_qp *focus_qp(struct srd_rules *rules, const struct srd_event *event)
 {
 	struct srd_book *book = &rules->book;
-	struct srd_thing *thing = book->last[SRD_KIND_QP];
+	struct srd_thing *thing = srd_book_find(book, SRD_KIND_QP, event->object);
 
-	if (!thing || thing->handle != event->object || !thing->alive)
+	if (!thing || !thing->alive)
 		return NULL;
 	book->thing = thing;
 	book->qp = (struct srd_book_qp *)thing;
@@ -192,9 +192,9 @@ static inline struct srd_book_qp *focus_qp(struct srd_rules *rules, const struct
 static inline struct srd_book_cq *focus_cq(struct srd_rules *rules, const struct srd_event *event)
 {
 	struct srd_book *book = &rules->book;
-	struct srd_thing *thing = book->last[SRD_KIND_CQ];
+	struct srd_thing *thing = srd_book_find(book, SRD_KIND_CQ, event->object);
 
-	if (!thing || thing->handle != event->object || !thing->alive)
+	if (!thing || !thing->alive)
 		return NULL;
 	book->thing = thing;
 	book->cq = (struct srd_book_cq *)thing;
@@ -315,9 +315,9 @@ static void take_dev_cqe(struct srd_rules *rules, const struct srd_event *event)
 static void take_dev_place(struct srd_rules *rules, const struct srd_event *event)
 {
 	const struct srd_ev_dev_place *ev = (const void *)event;
-	const struct srd_thing *thing = rules->book.last[SRD_KIND_MR];
+	const struct srd_thing *thing = srd_book_find(&rules->book, SRD_KIND_MR, event->object);
 
-	if (!thing || thing->handle != event->object || !thing->alive ||
+	if (!thing || !thing->alive ||
 	    !inside((const struct srd_book_mr *)thing, ev->addr, ev->length))
 		srd_rules_judge(rules, event);
 }

@@ -393,6 +393,38 @@ static void map_finds_what_it_was_given(void **state)
 	assert_null(srd_map_get(&map, 2ull << 32));
 }
 
+/*
+ * Any stream at all, such as a trace that somebody damaged, is survived: random events with
+ * small numbers, so that they hit the same objects again and again.
+ */
+static void any_stream_is_survived(void **state)
+{
+	struct {
+		struct srd_event event;
+		char fields[SRD_EVENT_MAX_SIZE - sizeof(struct srd_event)];
+	} e;
+	const struct srd_violation *list;
+	uint64_t r = 1;
+
+	for (int round = 0; round < 30; round++) {
+		struct world w;
+
+		world_open(&w, "all");
+		for (int i = 0; i < 3000; i++) {
+			for (size_t at = 0; at < sizeof(e); at++) {
+				r = r * UINT64_C(6364136223846793005) +
+				    UINT64_C(1442695040888963407);
+				((char *)&e)[at] = (char)(at % 4 || r >> 62 ? 0 : r >> 33 & 7);
+			}
+			e.event.type = (uint16_t)((r >> 40) % SRD_NUM_EVENT_TYPES);
+			e.event.source = srd_event_infos[e.event.type].source;
+			srd_rules_event(w.rules, &e.event);
+		}
+		world_finish(&w, &list);
+		world_release(&w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -409,6 +441,7 @@ int main(void)
 						remove_path),
 		cmocka_unit_test_setup_teardown(each_allocation_may_fail, make_path, remove_path),
 		cmocka_unit_test(map_finds_what_it_was_given),
+		cmocka_unit_test(any_stream_is_survived),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
