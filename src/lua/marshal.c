@@ -377,13 +377,6 @@ uint32_t srd_marshal_from(lua_State *L, int index, const struct srd_struct *type
 	return mask;
 }
 
-void srd_marshal_check(lua_State *L, int index, const struct srd_struct *type)
-{
-	index = lua_absindex(L, index);
-	srd_marshal_from(L, index, type, lua_newuserdatauv(L, type->size, 0));
-	lua_pop(L, 1);
-}
-
 void srd_push_enum(lua_State *L, const struct srd_names *names, uint32_t value)
 {
 	for (int i = 0; i < names->count; i++) {

@@ -68,9 +68,6 @@ struct srd_struct {
 uint32_t srd_marshal_from(lua_State *L, int index, const struct srd_struct *type, void *out);
 /* Push a table with the fields of IN. */
 void srd_marshal_to(lua_State *L, const struct srd_struct *type, const void *in);
-/* Only look: whether every field of the table at INDEX is known and of the right type. */
-void srd_marshal_check(lua_State *L, int index, const struct srd_struct *type);
-
 /* One value, for the argument WHAT of a function. */
 uint64_t srd_check_size(lua_State *L, int index, const char *what);
 uint64_t srd_check_time(lua_State *L, int index, const char *what);

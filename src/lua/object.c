@@ -108,7 +108,10 @@ static int to_string(lua_State *L)
 {
 	struct srd_object *object = lua_touserdata(L, 1);
 
-	lua_pushfstring(L, "%s %d", names[object->type], (int)object->serial);
+	if (object->serial)
+		lua_pushfstring(L, "%s %d", names[object->type], (int)object->serial);
+	else /* one of many that are not numbered: an op, a slice */
+		lua_pushstring(L, names[object->type]);
 	return 1;
 }
 

@@ -154,3 +154,31 @@ srd.scenario("it fails as it says, and a rule is violated", { fails = "expected 
 	q.verbs:wr_abort()
 	t:expect(1):equals(2)
 end)
+
+srd.scenario("its own time is over before anything arrives", { timeout = "5us", limits = { max_rdma_size = 16 } }, function(t)
+	local p = t:pair { memory = 64, max_send_wr = 4 }
+	local op = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
+	local queued = p.a.qp:submit_get { from = p.b.mem, to = p.a.mem }
+	t:expect(queued):is "queued"
+	t:wait { op, queued }
+end)
+
+srd.scenario("a limit above the device's", { limits = { max_qp = 100000 } }, function(t)
+	t:host "a"
+end)
+
+srd.scenario("a violation that is repeated", {}, function(t)
+	local p = t:pair { memory = 64 }
+	for _ = 1, 3 do
+		t:result(p.a.qp:submit_put { from = p.a.mem, to = { addr = p.b.mem.addr, size = 64, key = 1 } })
+	end
+end)
+
+srd.scenario("a value that is no scenario's", {}, function(t)
+	t:expect(t):equals "t"
+end)
+
+srd.scenario("a loss of two errors", {}, function(t)
+	local p = t:pair { memory = 64 }
+	t:wait { p.a.qp:submit_put { from = p.a.mem:slice(0, 0), to = p.b.mem }, t:spawn(function() error "in a task" end) }
+end)

@@ -165,3 +165,103 @@ srd.scenario("the next request of a verbs queue pair that is gone", { needs = ne
 		t:hold(request)
 	end):raises "the queue pair of this request is released"
 end)
+
+srd.scenario("a completion that comes twice credits once", { needs = needs, violates = "completion.twice" }, function(t)
+	local p = t:pair { memory = 64 }
+	local function put()
+		return p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
+	end
+	local twice, other = put(), put()
+	t:duplicate(twice:request(1))
+	t:hold(other:request(1)) -- so that there is a reason to go on polling
+	t:wait(twice)
+	t:run_for "1ms"
+	t:expect(p.a.qp:in_flight()):equals(1)
+	t:release(other:request(1))
+	t:wait(other)
+end)
+
+srd.scenario("an entry of nobody is taken out and harms nobody", { needs = needs }, function(t)
+	local p = t:pair { memory = 64 }
+	t:stale_completion(p.a.qp)
+	t:wait(p.a.qp:submit_put { from = p.a.mem, to = p.b.mem })
+end)
+
+srd.scenario("a verbs queue pair stands for its queue pair", { needs = needs }, function(t)
+	local p = t:pair {}
+	t:device_error(p.a.qp.verbs)
+	t:expect(p.a.qp):is "ERR"
+	t:expect(function()
+		t:device_error(p.a.host)
+	end):raises "a verbs queue pair is expected"
+end)
+
+srd.scenario("a host that comes back has lost its queue pairs", { needs = needs }, function(t)
+	local p = t:pair { memory = 64 }
+	p.b.host:kill()
+	p.b.host:restart()
+	local op = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
+	t:expect(t:result(op).vendor_err):equals(9)
+end)
+
+srd.scenario("a poll that fails", {}, function(t)
+	local p = t:pair { memory = 64 }
+	local cq = p.a.host.verbs:create_cq(4)
+	t:fail_call("poll_cq", { errno = "EIO" })
+	t:expect(select(2, cq:poll(1))):equals "EIO"
+	t:fail_call("poll_cq", { errno = "EIO" })
+	t:expect(function()
+		cq:wait(1)
+	end):raises "cq:wait: poll_cq failed: EIO"
+	t:fail_call("poll_cq", { errno = "EIO" })
+	t:expect(function()
+		p.a.qp:poll "send"
+	end):raises "q:poll: "
+	t:fail_call("query_qp", { errno = "EIO" })
+	t:expect(function()
+		p.a.qp:state()
+	end):raises "q:state: "
+	t:fail_call("query_port", { errno = "EIO" })
+	t:expect(function()
+		p.a.qp:endpoint()
+	end):raises "q:endpoint: "
+	local op = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
+	t:fail_call("poll_cq", { errno = "EIO" })
+	t:expect(function()
+		p.a.qp:progress()
+	end):raises "q:progress: "
+	t:expect(t:result(op).errno):equals "ECANCELED"
+end)
+
+srd.scenario("memory that cannot be reached", {}, function(t)
+	local m = t:host("a"):memory(64)
+	t:fail_call("fill_buffer", { errno = "ERANGE" })
+	t:fail_call("write_buffer", { errno = "ERANGE" })
+	t:fail_call("read_buffer", { errno = "ERANGE" })
+	t:fail_call("compare_buffer", { errno = "ERANGE" })
+	for text, f in pairs {
+		["fill_buffer failed: ERANGE"] = function() m:fill "zero" end,
+		["write_buffer failed: ERANGE"] = function() m:write(0, "x") end,
+		["read_buffer failed: ERANGE"] = function() m:bytes() end,
+		["compare_buffer failed: ERANGE"] = function() m:first_difference(m) end,
+	} do
+		t:expect(f):raises(text)
+	end
+	t:fail_call("reg_mr", { errno = "ENOMEM" })
+	t:expect(function()
+		t:host("a"):memory(64)
+	end):raises "host:memory: reg_mr failed: ENOMEM"
+	t:fail_call("alloc_buffer", { errno = "ENOMEM" })
+	t:expect(function()
+		t:host("a"):memory(64)
+	end):raises "host:memory: alloc_buffer failed: ENOMEM"
+	t:fail_call("open_device", { errno = "EACCES" })
+	t:expect(function()
+		t:host "b"
+	end):raises "t:host: open_device failed: EACCES"
+	t:fail_call("alloc_pd", { errno = "ENOMEM" })
+	t:expect(function()
+		t:host "b"
+	end):raises "t:host: alloc_pd failed: ENOMEM"
+	t:expect(t:host("b").name):equals "b"
+end)

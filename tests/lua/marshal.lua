@@ -109,3 +109,44 @@ srd.scenario("a profile's fields", { needs = { "fabric" } }, function(t)
 	raises(t, "t:fabric: max_qp cannot change while a device runs", t.fabric, t, { max_qp = 3 })
 	t:fabric { latency = "3us", order = "in_order", loss = 10 }
 end)
+
+srd.scenario("the other types of a field", {}, function(t)
+	local a = t:host "a"
+	local v = a.verbs
+	local cq = v:create_cq(4)
+	local q = a:queue_pair {}
+	raises(t, "qp_init_attr: sq_sig_all = 1.5: a whole number of 32 bits is expected", v.create_qp_ex, v, { sq_sig_all = 1.5 })
+	raises(t, "qp_init_attr: cap = 3: a table is expected", v.create_qp_ex, v, { cap = 3 })
+	raises(t, "qp_init_attr: efa = 3: a table is expected", v.create_qp_ex, v, { efa = 3 })
+	raises(t, "a completion queue is expected, not userdata", v.create_qp_ex, v, { send_cq = v.pd })
+	raises(t, "memory_options: register = 1: true or false is expected", a.memory, a, 64, { register = 1 })
+	raises(t, "memory_options: access = true: a name, names with | between, or a list is expected", a.memory, a, 64, { access = true })
+	raises(t, "memory_options: kind = \"REEL\": no such value; did you mean \"REAL\"?", a.memory, a, 64, { kind = "REEL" })
+	raises(t, 'ah_attr: dgid = "nonsense": a GID is expected, such as "fe80::1"', v.pd.create_ah, v.pd, { dgid = "nonsense" })
+	raises(t, 'sge: addr = "x": a whole number is expected', q.verbs.wr_set_sge, q.verbs, { addr = "x" })
+	raises(t, "fault_call: errno = 5: a string is expected", t.fail_call, t, "modify_qp", { errno = 5 })
+	raises(t, "wr: imm_data = -1 is out of range: 0 to 4294967295", q.verbs.wr_send_imm, q.verbs, { imm_data = -1 })
+	raises(t, "more than 16 scatter/gather entries", q.verbs.wr_set_sge_list, q.verbs, table.move({ cq and { addr = 0 } }, 1, 1, 1,
+		setmetatable({}, nil)) and { {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {} })
+	raises(t, "q:next_request: 0 is out of range", q.next_request, q, 0)
+	raises(t, "q:put: a table { from = memory, to = memory } is expected", q.put, q, 7)
+	raises(t, "a task needs a function, not number", t.spawn, t, 7)
+	raises(t, "memory:deregister: this memory is not registered", function()
+		a:memory(64, { register = false }):deregister()
+	end)
+	raises(t, "memory:bytes: 67108865 bytes are too many for a string; at most 64 MiB", function()
+		a:memory((64 << 20) + 1, { kind = "ORIGIN" }):bytes()
+	end)
+	raises(t, "a scatter/gather entry: 4294967296 bytes are too many", function()
+		q.verbs:wr_set_sge(a:memory(1 << 32, { kind = "ORIGIN" }))
+	end)
+	raises(t, "t:host: the name has more than 63 letters", t.host, t, ("x"):rep(64))
+	for _, object in ipairs { a, q, cq, v, v.pd, a:memory(1), q.verbs, q.put and t } do
+		raises(t, 'has no "qqqqqqqq"', function()
+			return object.qqqqqqqq
+		end)
+	end
+	t:expect(q.verbs:modify { state = 9 }):equals "EINVAL"
+	t:expect(q.verbs:modify { state = "INIT", qkey = 1, port_num = 1, pkey_index = 0, mask = "STATE | PKEY_INDEX|PORT |QKEY " }):equals "OK"
+	t:expect(v.pd:reg_mr(a:memory(64), 7).length):equals(64)
+end)

@@ -171,3 +171,105 @@ srd.scenario("a bare end that cannot be made", { limits = { max_cqe = 16 } }, fu
 		t:verbs_end("a", { cqe = 16, cap = { max_send_wr = 1 << 20 } })
 	end):raises "create_qp_ex: EINVAL"
 end)
+
+-- A connected pair of bare verbs that may send as well.
+local function bare(t, flags)
+	local sides = {}
+	for i, name in ipairs { "a", "b" } do
+		local h = t:host(name)
+		local cq = h.verbs:create_cq(16)
+		local qp = h.verbs:create_qp_ex {
+			send_cq = cq, recv_cq = cq, send_ops_flags = flags or "SEND|RDMA_WRITE|RDMA_READ", sq_sig_all = 0, comp_mask = 0x41,
+			cap = { max_send_wr = 4, max_recv_wr = 4, max_send_sge = 2, max_recv_sge = 2, max_inline_data = 32 },
+			efa = { driver_qp_type = 0, flags = 0 },
+		}
+		t:expect(qp:modify { state = "INIT", pkey_index = 0, port_num = 1, qkey = 0x4242 }):equals "OK"
+		t:expect(qp:modify { state = "RTR" }):equals "OK"
+		t:expect(qp:modify { state = "RTS", sq_psn = 0 }):equals "OK"
+		sides[i] = { host = h, cq = cq, qp = qp, mem = h:memory(4096) }
+	end
+	sides[1].ah = sides[1].host.verbs.pd:create_ah { dgid = sides[2].host.verbs:query_gid() }
+	sides[2].ah = sides[2].host.verbs.pd:create_ah { dgid = sides[1].host.verbs:query_gid() }
+	return sides[1], sides[2]
+end
+
+srd.scenario("scatter, gather and inline", {}, function(t)
+	local a, b = bare(t)
+	t:expect(b.qp:post_recv { wr_id = 1, sg_list = { b.mem:slice(0, 3), b.mem:slice(10, 100) } }):equals "OK"
+	t:expect(b.qp:post_recv { wr_id = 2, sg_list = { addr = b.mem.addr + 200, length = 100, lkey = b.mem.lkey } }):equals "OK"
+	a.mem:write(0, "onetwo")
+	a.qp:wr_start()
+	a.qp:wr_send { wr_id = 5 }
+	a.qp:wr_set_sge_list { a.mem:slice(0, 3), { addr = a.mem.addr + 3, length = 3, lkey = a.mem.lkey } }
+	a.qp:wr_set_ud_addr { ah = a.ah, remote_qpn = b.qp.qp_num }
+	a.qp:wr_send { wr_id = 6, flags = { "SIGNALED", "INLINE" } }
+	a.qp:wr_set_inline_data(a.mem:slice(3, 3))
+	a.qp:wr_set_ud_addr { ah = a.ah, remote_qpn = b.qp.qp_num }
+	t:expect(a.qp:wr_complete()):equals "OK"
+	t:spawn(function()
+		t:expect(#a.cq:wait(2)):equals(2)
+	end)
+	t:expect(#b.cq:wait(2)):equals(2)
+	t:expect(b.qp:post_recv { wr_id = 3 }):equals "OK"
+end)
+
+srd.scenario("reads and writes by verbs", {}, function(t)
+	local a, b = bare(t)
+	b.mem:fill "random"
+	a.qp:wr_start()
+	a.qp:wr_rdma_read { wr_id = 1, rkey = b.mem.rkey, remote_addr = b.mem.addr }
+	a.qp:wr_set_sge(a.mem)
+	a.qp:wr_set_ud_addr { ah = a.ah, remote_qpn = b.qp.qp_num, remote_qkey = 0x4242 }
+	t:expect(a.qp:wr_complete()):equals "OK"
+	t:expect(a.cq:wait()[1].opcode):equals "IBV_WC_SEND"
+	t:expect(a.mem):same_content(b.mem)
+	a.mem:fill(3)
+	a.qp:wr_start()
+	a.qp:wr_rdma_write { wr_id = 2, rkey = b.mem.rkey, remote_addr = b.mem.addr }
+	a.qp:wr_set_sge(a.mem)
+	a.qp:wr_set_ud_addr { ah = a.ah, remote_qpn = b.qp.qp_num }
+	t:expect(a.qp:wr_complete()):equals "OK"
+	t:expect(a.cq:wait()[1].opcode):equals "IBV_WC_RDMA_WRITE"
+	t:expect(a.mem):same_content(b.mem)
+end)
+
+srd.scenario("a write with immediate data", {}, function(t)
+	local a, b = bare(t, "RDMA_WRITE_WITH_IMM")
+	t:expect(b.qp:post_recv { wr_id = 9, sg_list = b.mem:slice(0, 8) }):equals "OK"
+	a.qp:wr_start()
+	a.qp:wr_rdma_write_imm { wr_id = 1, rkey = b.mem.rkey, remote_addr = b.mem.addr, imm_data = 77 }
+	a.qp:wr_set_sge(a.mem:slice(0, 8))
+	a.qp:wr_set_ud_addr { ah = a.ah, remote_qpn = b.qp.qp_num }
+	t:expect(a.qp:wr_complete()):equals "OK"
+	local wc = b.cq:wait()[1]
+	t:expect(wc.opcode):equals "IBV_WC_RECV_RDMA_WITH_IMM"
+	t:expect(wc.imm_data):equals(77)
+end)
+
+srd.scenario("a completion as the queue pair hands it on", {}, function(t)
+	local a = t:host "a"
+	local q = a:queue_pair { max_recv_wr = 4 }
+	local _, b = bare(t)
+	t:expect(t:backend()):equals "mock"
+	q:connect { qp_num = b.qp.qp_num, gid = b.host.verbs:query_gid() }
+	t:expect(q.verbs:post_recv { wr_id = 5, sg_list = a:memory(64) }):equals "OK"
+	b.qp:wr_start()
+	b.qp:wr_send {}
+	b.qp:wr_set_sge(b.mem:slice(0, 64))
+	b.qp:wr_set_ud_addr { ah = b.ah, remote_qpn = q.verbs.qp_num }
+	t:expect(b.qp:wr_complete()):equals "OK"
+	t:expect(b.cq:wait()[1].status):equals "IBV_WC_SUCCESS"
+	local completion = q:poll "recv"
+	t:expect(completion.wr_id):equals(5)
+	t:expect(completion.opcode):equals "IBV_WC_RECV"
+end)
+
+srd.scenario("connecting by an endpoint that is written by hand", {}, function(t)
+	local a, b = t:host("a"):queue_pair(), t:host("b"):queue_pair()
+	b:connect { qp_num = a.verbs.qp_num, gid = t:host("a").verbs:query_gid() }
+	a:connect { qp_num = b.verbs.qp_num, gid = t:host("b").verbs:query_gid(), psn = 5 }
+	t:expect(a):is "RTS"
+	t:connect(t:host("a"):queue_pair(), t:host("a"):queue_pair())
+	local own = t:host("a"):queue_pair()
+	t:connect(own, own)
+end)

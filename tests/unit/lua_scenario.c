@@ -150,6 +150,19 @@ static void test_bad_scripts(void **state)
 		"efa1, huge, no_rdma, small");
 	refused(PRELUDE "srd.scenario('x', { profile = { mtuu = 1 } }, print)", -EINVAL,
 		"dir/test.lua:2: profile: unknown field \"mtuu\"; did you mean \"mtu\"?");
+	refused("coroutine.yield()", -EINVAL,
+		"dir/test.lua:1: coroutine.yield outside of a scenario");
+	refused("error {}", -EINVAL, "dir/test.lua:1: table");
+	refused("error(setmetatable({}, { __tostring = error }))", -EINVAL,
+		"dir/test.lua:1: an error without a text");
+	refused(PRELUDE "srd.scenario('x', { needs = { 'q' } }, print)", -EINVAL,
+		"dir/test.lua:2: scenario_options: needs = \"q\": no such ability");
+	refused(PRELUDE "srd.scenario('x', { tags = 'a' }, print)", -EINVAL,
+		"dir/test.lua:2: scenario_options: tags = \"a\": a list of strings is expected");
+	refused(PRELUDE "srd.scenario('x', { tags = { 1 } }, print)", -EINVAL,
+		"dir/test.lua:2: scenario_options: tags = 1: a list of strings is expected");
+	refused(PRELUDE "srd.scenario('x', { limits = { [1] = 2 } }, print)", -EINVAL,
+		"dir/test.lua:2: limits: unknown field \"1\"");
 	refused("while true do end", -EINVAL,
 		"dir/test.lua:1: out of time: the scenario ran longer than 200 ms of wall time");
 	refused("local t = {}\nwhile true do t[#t + 1] = {} end", -ENOMEM,
@@ -291,6 +304,31 @@ static void test_tool_failures(void **state)
 	assert_int_equal(srd_scenario_run(script, 0, &config, &result, &error), -EINVAL);
 	srd_scenario_result_release(&result);
 	srd_script_free(script);
+}
+
+/* The file runs again for each scenario: with another seed it may take another course. */
+static void test_another_course_when_run(void **state)
+{
+	struct srd_run_config config = mock_config();
+	struct srd_scenario_result result;
+
+	config.seed = 1;
+	run(PRELUDE "if math.random(1000) == 962 then\n"
+		    "srd.scenario('x', {}, function() end)\n"
+		    "end",
+	    &config, &result);
+	assert_int_equal(result.verdict, SRD_FAILED);
+	assert_string_equal(result.failures[0].message,
+			    "the script makes other scenarios than when it was loaded");
+	srd_scenario_result_release(&result);
+	run(PRELUDE "srd.scenario('x', {}, function() end)\n"
+		    "if math.random(1000) ~= 962 then error 'not now' end",
+	    &config, &result);
+	assert_int_equal(result.verdict, SRD_FAILED);
+	assert_int_equal(result.failures[0].line, 3);
+	assert_string_equal(result.failures[0].message, "not now");
+	assert_string_equal(result.failures[0].file, "dir/test.lua");
+	srd_scenario_result_release(&result);
 }
 
 static void test_unsafe(void **state)
@@ -588,6 +626,7 @@ int main(void)
 		cmocka_unit_test(test_log),
 		cmocka_unit_test(test_skips),
 		cmocka_unit_test(test_tool_failures),
+		cmocka_unit_test(test_another_course_when_run),
 		cmocka_unit_test(test_unsafe),
 		cmocka_unit_test(test_lib_path),
 		cmocka_unit_test(test_leftovers_are_released),
