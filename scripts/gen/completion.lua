@@ -11,9 +11,12 @@ local function sorted(list)
 end
 
 -- The words that a value of each kind can be; nil: no fixed words.
-local words = { backend = { "efa", "mock" }, profile = {}, rule = { "all", "none" } }
+local words = { backend = { "efa", "mock" }, profile = {}, rule = { "all", "none" }, event = {} }
 for name in pairs(lib.spec "profiles") do
 	table.insert(words.profile, name)
+end
+for _, event in ipairs(lib.spec "events") do
+	table.insert(words.event, event.name)
 end
 do
 	local seen = {}

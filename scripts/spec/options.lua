@@ -6,7 +6,7 @@
 -- group = "heading", range = { lo, hi }, complete = ..., conflicts = "other option" }.
 -- kind   flag, text, list (text, may be repeated), number, size (takes "64MiB"), time (takes
 --        "30s"), seeds (takes A..B).
--- complete   file, folder, backend, profile, rule, or nothing: what a shell offers.
+-- complete   file, folder, backend, profile, rule, event, or nothing: what a shell offers.
 -- Each option can also be given as the environment variable SRDLAB_NAME unless it says
 -- env = false; the command line wins. A list takes its parts separated by commas there, a
 -- flag 1 or 0.
@@ -238,7 +238,7 @@ local commands = {
 			{ "qp", letter = "q", kind = "list", arg = "N", group = "What is shown",
 				help = "Only events of queue pair N, counted from 1 in the order in which they were made. "
 					.. "May be repeated." },
-			{ "event", letter = "e", kind = "list", arg = "TYPE", group = "What is shown",
+			{ "event", letter = "e", kind = "list", arg = "TYPE", complete = "event", group = "What is shown",
 				help = "Only events of this type, such as wr_post. May be repeated." },
 			{ "summary", kind = "flag", group = "What is shown", conflicts = "no-summary",
 				help = "The sums only." },

@@ -367,6 +367,7 @@ if available "bash" then
 	check("bash completes options", complete "srdlab run --fil" == "--filter\n", complete "srdlab run --fil")
 	check("bash completes profiles", complete "srdlab run --profile sm" == "small\n", complete "srdlab run --profile sm")
 	check("bash completes backends", complete "srdlab run -b " == "efa\nmock\n", complete "srdlab run -b ")
+	check("bash completes events", complete "srdlab show -e qp_cr" == "qp_create\n", complete "srdlab show -e qp_cr")
 	check("bash completes files",
 		has(complete("srdlab run " .. S .. "pa"), "pass.lua"), complete("srdlab run " .. S .. "pa"))
 end
