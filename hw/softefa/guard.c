@@ -8,6 +8,7 @@
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct sigaction before_segv, before_bus;
+static bool installed;
 static __thread sigjmp_buf *volatile way_out;
 
 static void pass_on(int signal, siginfo_t *info, void *context)
@@ -20,6 +21,7 @@ static void pass_on(int signal, siginfo_t *info, void *context)
 		before->sa_handler(signal);
 	} else {
 		/* It happens again on return, and then ends the program. */
+		installed = false;
 		sigaction(signal, before, NULL);
 	}
 }
@@ -31,7 +33,18 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 	pass_on(signal, info, context);
 }
 
-static void install(void)
+static void install_one(int signal, const struct sigaction *action, struct sigaction *before)
+{
+	struct sigaction now;
+
+	sigaction(signal, NULL, &now);
+	if (now.sa_flags & SA_SIGINFO && now.sa_sigaction == on_fault)
+		return;
+	*before = now;
+	sigaction(signal, action, NULL);
+}
+
+void soft_guard_install(void)
 {
 	struct sigaction action = {
 		.sa_sigaction = on_fault,
@@ -39,15 +52,29 @@ static void install(void)
 		.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK,
 	};
 
-	sigaction(SIGSEGV, &action, &before_segv);
-	sigaction(SIGBUS, &action, &before_bus);
+	install_one(SIGSEGV, &action, &before_segv);
+	install_one(SIGBUS, &action, &before_bus);
+	installed = true;
+}
+
+bool soft_guard_sigaction(int signal, const struct sigaction *action, struct sigaction *old)
+{
+	struct sigaction *before = signal == SIGSEGV ? &before_segv : &before_bus;
+
+	if (!installed || (signal != SIGSEGV && signal != SIGBUS))
+		return false;
+	if (old)
+		*old = *before;
+	if (action)
+		*before = *action;
+	return true;
 }
 
 bool soft_guarded_copy(void *to, const void *from, size_t length)
 {
 	sigjmp_buf here;
 
-	pthread_once(&once, install);
+	pthread_once(&once, soft_guard_install);
 	if (sigsetjmp(here, 0)) {
 		way_out = NULL;
 		return false;

@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 #include <rdma/rdma_user_ioctl_cmds.h>
 
 #include "files.h"
+#include "guard.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -171,6 +173,22 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	if (request == RDMA_VERBS_IOCTL && soft_device_of_fd(fd) >= 0)
 		return soft_ioctl(fd, argument);
 	return REAL(ioctl)(fd, request, argument);
+}
+
+/* Handlers of faults stand behind ours. */
+EXPORT int sigaction(int sig, const struct sigaction *restrict action,
+		     struct sigaction *restrict old)
+{
+	return soft_guard_sigaction(sig, action, old) ? 0 : REAL(sigaction)(sig, action, old);
+}
+
+EXPORT sighandler_t signal(int sig, sighandler_t handler)
+{
+	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART}, old;
+
+	if (!soft_guard_sigaction(sig, &action, &old))
+		return REAL(signal)(sig, handler);
+	return old.sa_handler;
 }
 
 /*

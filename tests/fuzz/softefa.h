@@ -20,23 +20,29 @@
 #define FUZZ_FENCE  4096u
 #define FUZZ_FILE   1
 
+static char fuzz_folder[] = "/tmp/srdlab-fuzz-XXXXXX";
+
+static inline void fuzz_folder_remove(void)
+{
+	rmdir(fuzz_folder);
+}
+
 static inline void fuzz_device_open(void)
 {
-	static char folder[] = "/tmp/srdlab-fuzz-XXXXXX";
 	struct srd_error error = {0};
 	uint8_t *memory = (uint8_t *)FUZZ_MEMORY - FUZZ_FENCE;
 	char path[64];
 
 	if (soft.group)
 		return;
-	if (!mkdtemp(folder) || soft_group_create(folder, srd_profile_find("small"), 1,
-						  SOFT_CLOCK_CALLED, &error))
+	if (!mkdtemp(fuzz_folder) ||
+	    soft_group_create(fuzz_folder, srd_profile_find("small"), 1, SOFT_CLOCK_CALLED, &error))
 		abort();
-	snprintf(path, sizeof(path), "%s/model", folder);
+	snprintf(path, sizeof(path), "%s/model", fuzz_folder);
 	unlink(path);
-	snprintf(path, sizeof(path), "%s/rings", folder);
+	snprintf(path, sizeof(path), "%s/rings", fuzz_folder);
 	unlink(path);
-	rmdir(folder);
+	atexit(fuzz_folder_remove);
 	if (mmap(memory, FUZZ_BYTES + 2 * FUZZ_FENCE, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != memory)
 		abort();
@@ -48,13 +54,14 @@ static inline void fuzz_device_open(void)
 /* The model is whole, and nothing was written beside what was registered. */
 static inline void fuzz_device_check(void)
 {
-	const uint8_t *memory = (const uint8_t *)FUZZ_MEMORY;
+	/* The compiler must not think that it knows how large it is. */
+	const volatile uint8_t *memory = (const uint8_t *)FUZZ_MEMORY - FUZZ_FENCE;
 	char text[256];
 
 	if (srd_model_audit(&soft.model, text, sizeof(text)))
 		abort();
 	for (uint32_t i = 0; i < FUZZ_FENCE; i++)
-		if (memory[FUZZ_BYTES + i] || *(memory - 1 - i))
+		if (memory[i] || memory[FUZZ_FENCE + FUZZ_BYTES + i])
 			abort();
 }
 
