@@ -202,7 +202,7 @@ static int endpoint(struct srd_queue_pair *q, struct srd_endpoint *out, struct s
 	return 0;
 }
 
-static int state(struct srd_queue_pair *q, enum srd_qp_state *out, struct srd_error *error)
+static int query_state(struct srd_queue_pair *q, enum srd_qp_state *out, struct srd_error *error)
 {
 	struct srd_qp_attr attr;
 	int rc = q->verbs->query_qp(q->verbs, q->qp, &attr, SRD_QP_STATE);
@@ -352,7 +352,7 @@ const struct srd_queue_pair_ops *srdlab_queue_pair_v1(void)
 		.verbs_qp = verbs_qp,
 		.connect = connect_to,
 		.endpoint = endpoint,
-		.state = state,
+		.state = query_state,
 		.max_msg_size = max_msg_size,
 		.num_requests = num_requests,
 		.put = put,

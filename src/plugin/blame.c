@@ -98,9 +98,12 @@ static void add_stack(const void *from)
 	Dl_info info, libc;
 
 	look_up((void *)(uintptr_t)exit, &libc);
-	for (int i = 0; i < count && from; i++)
-		if (frames[i] == from)
+	for (int i = count - 1; i >= 0; i--) {
+		look_up(frames[i], &info);
+		/* A sanitizer's own backtrace may stand before the first of ours. */
+		if (from ? frames[i] == from : info.dli_fbase == state.self)
 			at = i;
+	}
 	for (; at < count && shown < SHOWN; at++) {
 		const char *address = frames[at];
 

@@ -19,7 +19,7 @@ void plant_here(void);
 #ifdef DEFECT_CRASH
 void plant_here(void)
 {
-	volatile int *volatile nowhere = NULL;
+	volatile int *volatile nowhere = (volatile int *)16;
 
 	*nowhere = 1;
 }

@@ -16,11 +16,11 @@ local function plug_in(name)
 	return folder .. "/" .. name .. ".so"
 end
 
-local function run(options)
-	local f = assert(io.popen(("%s run --replay-dir '' %s %s 2>&1; echo $?"):format(program, options, scenarios)))
+local function sh(command)
+	local f = assert(io.popen(command .. " 2>&1; echo $?"))
 	local text = f:read "a"
 	f:close()
-	local out, status = text:match "^(.*)\n(%d+)\n$"
+	local out, status = text:match "^(.-)\n?(%d+)\n$"
 	return out, tonumber(status)
 end
 
@@ -36,9 +36,9 @@ local function report(name, problems, out)
 	end
 end
 
--- OPTIONS end with STATUS, and each of the texts is in what is printed.
-local function case(name, options, status, ...)
-	local out, got = run(options)
+-- COMMAND ends with STATUS, and each of the texts is in what is printed.
+local function command(name, line, status, ...)
+	local out, got = sh(line)
 	local problems = {}
 	if got ~= status then
 		problems[1] = ("status %d, not %d"):format(got, status)
@@ -49,6 +49,11 @@ local function case(name, options, status, ...)
 		end
 	end
 	report(name, problems, out)
+end
+
+-- The same for srdlab run.
+local function case(name, options, status, ...)
+	command(name, ("%s run --replay-dir '' %s %s"):format(program, options, scenarios), status, ...)
 end
 
 local queue_pair = "--queue-pair " .. plug_in "example_queue_pair"
@@ -75,6 +80,39 @@ bad("result", "the plug-in's queue pair put returned 22: 0 or a negative errno i
 bad("ids", "id.")
 bad("thread", "the plug-in called wr_start from another thread", "at start_here+0x")
 bad("random", "the plug-in is not deterministic: two runs of it differ from event ", "first ", "second ")
+
+-- What the interface does not allow, one answer at a time.
+local answers = plug_in "answers"
+local function answer(defect, message)
+	local text = ("SRD_TEST_DEFECT='%s' %s run --replay-dir '' --queue-pair %s --scheduler %s %s"):format(defect,
+		program, answers, answers, scenarios)
+	command("a plug-in with the answer: " .. defect, text, 1, message)
+end
+answer("nothing made", "the plug-in's queue pair create returned 0 and made nothing: *out is NULL")
+answer("no reason", "Device or resource busy (the plug-in gives no reason)")
+answer("close", "the plug-in called close on the table, which is not its own")
+answer("state", "the plug-in's queue pair state gave state 99, which there is not")
+answer("size", "the plug-in's queue pair max_msg_size returned 4294967296: at most 2^32 - 1 is possible")
+answer("requests", "the plug-in's queue pair num_requests returned 0 for ")
+answer("array", "the plug-in's queue pair put changed the caller's array of ids")
+answer("hide", "the plug-in's process was killed by signal 9 (Killed)")
+answer("status", "the plug-in's queue pair poll gave the completion status 1234, which there is not")
+answer("two", "the plug-in's queue pair poll returned 2: 0, 1 or a negative errno is expected")
+answer("result", "the plug-in's scheduler result returned 7: 0 or 1 is expected")
+answer("positive", "the plug-in's op result returned 5: 0 or a negative errno is expected")
+answer("op status", "the plug-in's scheduler result gave the completion status 1234, which there is not")
+answer("errno", "the plug-in's scheduler progress returned -5000: 0, a count or a negative errno is expected")
+
+-- A failure is repeated from its replay file, and a trace shows what the plug-in did.
+local dir = sh "mktemp -d"
+command("a failure leaves a replay file", ("%s run --replay-dir %s --filter direct --queue-pair %s %s"):format(program,
+	dir, plug_in "bad_crash", scenarios), 1, "replay: ")
+command("which repeats it", ("%s replay %s/*.json"):format(program, dir), 1,
+	"the plug-in crashed in queue pair put: signal 11 (Segmentation fault)")
+command("a plug-in is traced", ("%s run --trace %s/trace --filter direct %s %s"):format(program, dir, queue_pair,
+	scenarios), 0, "1 passed, 0 failed, 0 skipped")
+command("and the trace is shown", ("%s show --event op_begin %s/trace"):format(program, dir), 0, "kind=PUT")
+sh("rm -r " .. dir)
 
 -- These take as long as they may.
 for _, name in ipairs { "loop", "sleep" } do
