@@ -23,7 +23,7 @@ static void *allocate(void *arg, void *block, size_t old_size, size_t new_size)
 	}
 	if (new_size > old && new_size - old > lua->limit - lua->used)
 		return NULL;
-	moved = srd_realloc(block, new_size);
+	moved = block ? srd_realloc(block, new_size) : srd_malloc(new_size);
 	if (!moved && new_size <= old)
 		moved = block; /* Lua counts on it that to shrink cannot fail */
 	if (moved)
