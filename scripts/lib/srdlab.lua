@@ -2,10 +2,51 @@
 local core = ...
 local t = core.classes.scenario
 local srd = {
-	scenario = core.scenario,
 	show = core.expect.show,
 	address = core.verbs.address,
 }
+local groups = {} -- those that srd.describe is inside of, from the outermost
+
+-- What a group says, with what its member says over it; tags add up.
+local function merge(group, member)
+	local out = {}
+	for k, v in pairs(group) do
+		out[k] = v
+	end
+	for k, v in pairs(member) do
+		if k == "tags" and type(v) == "table" and out.tags then
+			local tags = table.move(out.tags, 1, #out.tags, 1, {})
+			v = table.move(v, 1, #v, #tags + 1, tags)
+		end
+		out[k] = v
+	end
+	return out
+end
+
+function srd.scenario(name, options, body)
+	local group = groups[#groups]
+	if group and type(options) == "function" then
+		options, body = {}, options
+	end
+	if group and type(name) == "string" and type(options) == "table" then
+		name, options = group.name .. ": " .. name, merge(group.options, options)
+	end
+	core.scenario(name, options, body)
+end
+
+--- Scenarios of one theme: NAME goes before theirs, OPTIONS are theirs where they say no other.
+function srd.describe(name, options, body)
+	if type(name) ~= "string" or type(options) ~= "table" or type(body) ~= "function" then
+		core.raise "srd.describe: the arguments are a name, a table of options, and a function"
+	end
+	local outer = groups[#groups]
+	groups[#groups + 1] = {
+		name = outer and outer.name .. ": " .. name or name,
+		options = outer and merge(outer.options, options) or options,
+	}
+	body()
+	groups[#groups] = nil
+end
 
 --- Bytes of "4KiB"; nanoseconds of "50us".
 function srd.size(text)

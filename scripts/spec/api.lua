@@ -30,6 +30,11 @@ return {
 				"Where requests from one end to another go, through a new address handle."),
 			m("with", { { "fields", "table" }, { "more", "table" } }, "table",
 				"The fields of both tables; where both have one, that of the second."),
+			m("describe", {
+				{ "name", "string", "goes before the names of its scenarios" },
+				{ "options", "srd.scenario_options", "of its scenarios, where they say no other; tags add up" },
+				{ "body", "fun()", "declares them" },
+			}, nil, "Scenarios of one theme. May be nested."),
 			m("show", { { "value", "any" } }, "string", "A value as a script would write it."),
 			m("size", { { "text", "size" } }, "integer", "Bytes of \"4KiB\"."),
 			m("time", { { "text", "time" } }, "integer", "Nanoseconds of \"50us\"."),

@@ -108,6 +108,36 @@ static void test_infos(void **state)
 	srd_script_free(script);
 }
 
+static void test_groups(void **state)
+{
+	struct srd_script *script =
+		load(PRELUDE
+		     "srd.describe('outer', { tags = { 'x' }, needs = { 'faults' } }, function()\n"
+		     "srd.scenario('one', { tags = { 'y' } }, print)\n"
+		     "srd.describe('inner', { description = 'd', needs = {} }, function()\n"
+		     "srd.scenario('two', print)\n"
+		     "end) end)\n"
+		     "srd.scenario('three', print)\n");
+	const struct srd_scenario_info *one = srd_script_scenario(script, 0);
+	const struct srd_scenario_info *two = srd_script_scenario(script, 1);
+
+	assert_string_equal(one->name, "outer: one");
+	assert_string_equal(one->tags[0], "x");
+	assert_string_equal(one->tags[1], "y");
+	assert_string_equal(one->needs[0], "faults");
+	assert_int_equal(one->line, 3);
+	assert_string_equal(two->name, "outer: inner: two");
+	assert_string_equal(two->description, "d");
+	assert_string_equal(two->tags[0], "x");
+	assert_null(two->needs[0]);
+	assert_int_equal(two->line, 5);
+	assert_string_equal(srd_script_scenario(script, 2)->name, "three");
+	srd_script_free(script);
+	refused(PRELUDE "srd.describe('x', print)", -EINVAL,
+		"dir/test.lua:2: srd.describe: the arguments are a name, a table of options, and a "
+		"function");
+}
+
 static void test_bad_scripts(void **state)
 {
 	struct srd_sandbox sandbox = {0};
@@ -623,6 +653,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_infos),
+		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_bad_scripts),
 		cmocka_unit_test(test_first_line_of_a_shell),
 		cmocka_unit_test(test_result),
