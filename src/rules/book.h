@@ -69,8 +69,9 @@ struct srd_book_mr {
 	struct srd_book_device *device;
 	uint64_t addr, length;
 	uint32_t lkey, rkey, access;
-	uint32_t in_flight; /* requests that name it, at either end */
-	uint32_t post_line; /* of the last one */
+	uint32_t in_flight;             /* requests that name it, at either end */
+	uint32_t post_line;             /* of the last one */
+	const struct srd_book_qp *user; /* that posted it */
 };
 
 struct srd_book_cq {
@@ -89,6 +90,7 @@ struct srd_book_ah {
 	struct srd_book_device *target; /* NULL: nobody opened a device with this GID */
 	struct srd_ev_ah_create made;
 	uint32_t in_flight;
+	const struct srd_book_qp *user; /* that posted the last one */
 };
 
 /* What became of the last requests, so that a second completion can be told from an unknown one. */

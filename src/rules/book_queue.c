@@ -181,11 +181,13 @@ static bool is_rdma(uint8_t opcode)
 	return opcode != SRD_WR_SEND && opcode != SRD_WR_SEND_WITH_IMM;
 }
 
-static struct srd_book_mr *name_region(struct srd_book_mr *mr, uint32_t line)
+static struct srd_book_mr *name_region(struct srd_book_mr *mr, const struct srd_book_qp *user,
+				       uint32_t line)
 {
 	if (mr) {
 		mr->in_flight++;
 		mr->post_line = line;
+		mr->user = user;
 	}
 	return mr;
 }
@@ -204,13 +206,15 @@ void srd_book_apply_post(struct srd_book *book, const struct srd_ev_wr_post *pos
 	request->mr = request->remote_mr = NULL;
 	/* An empty request touches no memory. */
 	if (post->length) {
-		request->mr = name_region(qp->route.mr, post->ev.line);
+		request->mr = name_region(qp->route.mr, qp, post->ev.line);
 		if (is_rdma(post->opcode))
-			request->remote_mr = name_region(qp->route.remote_mr, post->ev.line);
+			request->remote_mr = name_region(qp->route.remote_mr, qp, post->ev.line);
 	}
 	request->ah = qp->route.ah;
-	if (request->ah)
+	if (request->ah) {
 		request->ah->in_flight++;
+		request->ah->user = qp;
+	}
 	request->op = op;
 	request->line = post->ev.line;
 	request->opcode = post->opcode;

@@ -38,14 +38,17 @@ void srd_history_release(struct srd_history *history)
 	*history = (struct srd_history){0};
 }
 
-/* The newest entry of HISTORY that is older than number BEFORE; NULL: there is none. */
-static const struct srd_history_entry *before(const struct srd_history *history, uint64_t number)
+/* The newest entry of VIEW that matters and is older than number BEFORE; NULL: none. */
+static const struct srd_history_entry *before(const struct srd_history_view *view, uint64_t number)
 {
+	const struct srd_history *history = view->history;
+
 	for (uint32_t i = 1; history && i <= history->size; i++) {
 		const struct srd_history_entry *entry =
 			&history->entries[(history->next - i) & (history->size - 1)];
 
-		if (entry->number && entry->number < number)
+		if (entry->number && entry->number < number &&
+		    (!view->matters || view->matters(view->arg, &entry->event)))
 			return entry;
 	}
 	return NULL;
@@ -60,7 +63,7 @@ static size_t add_line(char *text, size_t at, const struct srd_event *event)
 	return at;
 }
 
-char *srd_history_text(const struct srd_event *first, const struct srd_history *const *list,
+char *srd_history_text(const struct srd_event *first, const struct srd_history_view *list,
 		       int count, const struct srd_event *last)
 {
 	const struct srd_history_entry *newest[SRD_HISTORY_EVENTS];
@@ -74,7 +77,7 @@ char *srd_history_text(const struct srd_event *first, const struct srd_history *
 		const struct srd_history_entry *next = NULL;
 
 		for (int i = 0; i < count; i++) {
-			const struct srd_history_entry *entry = before(list[i], number);
+			const struct srd_history_entry *entry = before(&list[i], number);
 
 			if (entry && (!next || entry->number > next->number))
 				next = entry;

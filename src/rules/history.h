@@ -44,12 +44,19 @@ static inline struct srd_event *srd_history_back(const struct srd_history *histo
 	return &history->entries[(history->next - 1 - back) & (history->size - 1)].event;
 }
 
+/* A history, and which of its events matter; NULL: all of them. */
+struct srd_history_view {
+	const struct srd_history *history; /* NULL: none */
+	bool (*matters)(const void *arg, const struct srd_event *event);
+	const void *arg;
+};
+
 /*
- * At most SRD_HISTORY_EVENTS: FIRST, the newest events of the COUNT histories of LIST in the order of the stream, and
- * LAST, a line each; each of these may be NULL. To be freed with srd_free. NULL: there are
- * none, or no memory.
+ * At most SRD_HISTORY_EVENTS: FIRST, the newest events of the COUNT views of LIST in the
+ * order of the stream, and LAST, a line each; FIRST and LAST may be NULL. To be freed with
+ * srd_free. NULL: there are none, or no memory.
  */
-char *srd_history_text(const struct srd_event *first, const struct srd_history *const *list,
+char *srd_history_text(const struct srd_event *first, const struct srd_history_view *list,
 		       int count, const struct srd_event *last);
 
 #endif

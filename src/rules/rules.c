@@ -29,6 +29,9 @@ static const uint64_t recorded_if_failed = UINT64_C(1) << SRD_EV_OP_POST_END |
 					   UINT64_C(1) << SRD_EV_OP_END |
 					   UINT64_C(1) << SRD_EV_SESSION_COMPLETE;
 
+/* Events of all objects that are no queue pair are in one history. */
+#define NUM_OTHERS 64
+
 _Static_assert(SRD_NUM_EVENT_TYPES <= 64, "event types are bits of a u64");
 
 int srd_rule_find(const char *id)
@@ -159,7 +162,8 @@ void srd_rules_record(struct srd_rules *rules, const struct srd_event *event)
 	struct srd_history *history = book->qp ? &book->qp->history : &book->others;
 	struct srd_history_entry *entry;
 
-	if (!history->size && srd_history_reserve(history, 0)) {
+	if (!history->size &&
+	    srd_history_reserve(history, history == &book->others ? NUM_OTHERS : 0)) {
 		book->nomem = true;
 		return;
 	}
@@ -270,10 +274,56 @@ static struct srd_violation *seen_before(struct srd_rules *rules, const struct s
 	return NULL;
 }
 
-static char *timeline(const struct srd_rules *rules, const struct srd_book_qp *qp)
+/* What a timeline is about. */
+struct subject {
+	const struct srd_book *book;
+	const struct srd_book_qp *qp;  /* NULL: none */
+	const struct srd_thing *thing; /* NULL: none */
+};
+
+static bool is(const void *thing, enum srd_kind kind, uint32_t handle)
 {
-	const struct srd_history *list[] = {&rules->book.others, qp ? &qp->history : NULL,
-					    qp ? &qp->posts : NULL};
+	const struct srd_thing *t = thing;
+
+	return t && t->kind == kind && t->handle == handle;
+}
+
+/* Of the events that are about no queue pair: those of the objects in question. */
+static bool matters(const void *arg, const struct srd_event *event)
+{
+	const struct subject *s = arg;
+	enum srd_kind kind = s->book->kind_of[event->type];
+	uint32_t handle = event->object;
+
+	if (kind == SRD_KIND_NONE)
+		return event->type == SRD_EV_CALL_FAILED;
+	if (is(s->thing, kind, handle))
+		return true;
+	return s->qp &&
+	       (is(s->qp, kind, handle) || is(s->qp->send_cq, kind, handle) ||
+		is(s->qp->route.mr, kind, handle) || is(s->qp->route.remote_mr, kind, handle) ||
+		is(s->qp->route.ah, kind, handle));
+}
+
+/* The queue pair whose requests THING is in use by; NULL: none that is known. */
+static const struct srd_book_qp *user_of(const struct srd_thing *thing)
+{
+	if (thing->kind == SRD_KIND_MR)
+		return ((const struct srd_book_mr *)thing)->user;
+	if (thing->kind == SRD_KIND_AH)
+		return ((const struct srd_book_ah *)thing)->user;
+	return NULL;
+}
+
+static char *timeline(const struct srd_rules *rules, struct srd_where where)
+{
+	const struct subject subject = {&rules->book, where.qp, where.thing};
+	const struct srd_book_qp *qp = where.qp || !where.thing ? where.qp : user_of(where.thing);
+	const struct srd_history_view list[] = {
+		{&rules->book.others, matters, &subject},
+		{qp ? &qp->history : NULL, NULL, NULL},
+		{qp ? &qp->posts : NULL, NULL, NULL},
+	};
 	const struct srd_book_op *op = rules->book.op;
 
 	return srd_history_text(op ? &op->begun.ev : NULL, list, 3,
@@ -325,7 +375,7 @@ void srd_judge_fail(struct srd_rules *rules, enum srd_rule rule, struct srd_wher
 		rules->left_out++;
 		return;
 	}
-	v.timeline = timeline(rules, where.qp);
+	v.timeline = timeline(rules, where);
 	rules->violations[rules->num_violations++] = v;
 }
 

@@ -156,7 +156,9 @@ static void timeline_has_the_last_events(void **state)
 		op_end(&w, op, 0, 0, 0);
 	}
 	EMIT(&w, BUFFER_ALLOC, buffer_alloc, 9, .addr = 1u << 30, .length = 8);
+	EMIT(&w, CALL_FAILED, call_failed, 0, .error = 12);
 	gaps(&w, 1);
+	EMIT(&w, CALL_FAILED, call_failed, 0, .error = 5);
 	EMIT(&w, BUFFER_FREE, buffer_free, 9, );
 	world_unmake(&w);
 	assert_int_equal(world_finish(&w, &list), 1);
@@ -166,12 +168,14 @@ static void timeline_has_the_last_events(void **state)
 	assert_non_null(strstr(list[0].timeline, "op_begin"));
 	assert_non_null(strstr(list[0].timeline, "op_post_end"));
 	/* In the order of the stream, what is about no queue pair among them. */
-	other = strstr(list[0].timeline, "buffer_alloc");
+	other = strstr(list[0].timeline, "error=ENOMEM");
 	wr_post = strstr(list[0].timeline, "length=999");
 	assert_non_null(other);
 	assert_non_null(wr_post);
 	assert_true(other < wr_post);
-	assert_null(strstr(list[0].timeline, "buffer_free"));
+	assert_null(strstr(list[0].timeline, "error=EIO"));
+	/* What is about other objects is not. */
+	assert_null(strstr(list[0].timeline, "buffer_alloc"));
 	world_release(&w);
 }
 
