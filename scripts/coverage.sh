@@ -1,6 +1,6 @@
 #!/bin/sh
 # coverage.sh BUILD: lcov over what the tests of BUILD ran, as HTML and tracefile, and the
-# gate: lines and branches over src/, sim/ and hw/, generated code left out.
+# gate: lines and branches over src/, sim/, hw/ and library/, generated code left out.
 # Works with lcov 1.16 and 2.x, which needs to be told what 1.16 ignored.
 set -eu
 . "$(dirname "$0")/lib.sh"
@@ -21,7 +21,7 @@ esac
 	lcov $options --quiet --capture --directory "$build" --base-directory "$build" \
 		--output-file "$out/all.info" 2>"$out/lcov.log"
 	lcov $options --quiet --extract "$out/all.info" "$top/src/*" "$top/sim/*" "$top/hw/*" \
-		--output-file "$out/srdlab.info" 2>>"$out/lcov.log"
+		"$top/library/*" 		--output-file "$out/srdlab.info" 2>>"$out/lcov.log"
 	genhtml $options --quiet --prefix "$top" --title srdlab --output-directory "$out/html" \
 		"$out/srdlab.info" >>"$out/lcov.log" 2>&1
 }

@@ -14,7 +14,7 @@ const struct srd_queue_pair_ops *good(void);
 #include "../../examples/queue_pair_c/queue_pair.c"
 #undef srdlab_queue_pair_v1
 
-void plant_here(void);
+__attribute__((noinline)) void plant_here(void);
 
 #ifdef DEFECT_CRASH
 void plant_here(void)
