@@ -56,6 +56,15 @@ build() {
 	one "$name" build_in "$@" --werror
 }
 
+# hashes DIR: every scenario has the trace in DIR that it has in the first build so asked.
+first=
+hashes() {
+	sh scripts/hashes.sh "$1" --filter '!tag:scale' >"$1/hashes"
+	first=${first:-$1/hashes}
+	one "traces of $1" cmp "$first" "$1/hashes"
+	one "traces of $1, how many" test "$(wc -l <"$1/hashes")" -gt 200
+}
+
 stage_lint() {
 	files=$(git ls-files '*.c' '*.h' '*.cc' | grep -v '^tests/.*/foreign/')
 	version=$(clang-format --version | sed 's/.*version \([0-9]*\).*/\1/')
@@ -75,23 +84,27 @@ stage_coverage() {
 	[ -f build-coverage/build.ninja ] || return
 	find build-coverage -name '*.gcda' -delete
 	suite build-coverage
+	hashes build-coverage
 	one coverage sh scripts/coverage.sh build-coverage
 }
 
 stage_release() {
 	build gcc-release build-release --buildtype=release
 	suite build-release --suite determinism
+	hashes build-release
 }
 
 stage_clang() {
 	CC=clang build clang build-clang --buildtype=debugoptimized
 	suite build-clang --suite determinism
+	hashes build-clang
 }
 
 stage_asan() {
 	build asan build-asan -Db_sanitize=address,undefined --buildtype=debugoptimized \
 		-Db_lundef=false
-	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 suite build-asan --no-suite bench -t 4
+	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 suite build-asan --no-suite bench --no-suite determinism -t 4
+	hashes build-asan
 }
 
 stage_tsan() {
