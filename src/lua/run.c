@@ -17,6 +17,7 @@
 #include "verbs/inject.h"
 #include "verbs/limit_table.h"
 #include "verbs/observe.h"
+#include "verbs/profile.h"
 
 static uint64_t monotonic(void)
 {
@@ -248,6 +249,7 @@ static int prepare_body(lua_State *L)
 {
 	struct start *start = lua_touserdata(L, 1);
 	struct srd_run *run = start->run;
+	struct srd_error error;
 
 	srd_script_push(L, start->index); /* 2 */
 	if (lua_isnil(L, 2))
@@ -256,8 +258,11 @@ static int prepare_body(lua_State *L)
 	srd_marshal_from(L, 3, &srd_struct_scenario_options, &run->options);
 	srd_script_limits(L, 3, &run->options);
 	run->has_profile = lua_getfield(L, 3, "profile") != LUA_TNIL;
-	if (run->has_profile)
+	if (run->has_profile) {
 		srd_script_profile(L, 4, &run->profile, &run->profile);
+		if (srd_profile_check(&run->profile, &error))
+			return luaL_error(L, "scenario_options: %s", error.message);
+	}
 	lua_settop(L, 2);
 	lua_rawgeti(L, 2, 3);
 	srd_task_new(L);

@@ -148,6 +148,39 @@ case("bad Lua has its line", "srdlab run syntax.lua " .. S .. "pass.lua", 1,
 	{ out = { "syntax.lua:", ": error: ", "expected" }, last = "3 passed, 1 failed, 0 skipped" })
 write(dir .. "/raises.lua", "local x = nil\nlocal y = x.z\n")
 case("an error of the script has its line", "srdlab run raises.lua", 2, { out = "raises.lua:2: error: " })
+case("every kind of bad input has its line and sentence, and the others report",
+	"srdlab run --memory 1MiB --scenario-timeout 2s " .. S .. "bad.lua", 1, { out = {
+		'bad.lua:5: error: queue_pair: unknown field "max_sned_wr"; did you mean "max_send_wr"?\n',
+		'bad.lua:9: error: host:memory: size = "50us": a size is expected',
+		"bad.lua:13: error: queue_pair: port_num = 256 is out of range: 0 to 255\n",
+		"bad.lua:18: error: attempt to index a nil value",
+		"bad.lua:22: error: out of time: the scenario ran longer than 2000 ms of wall time\n",
+		"bad.lua:29: error: out of memory: the script may take 1024 KiB\n",
+		"bad.lua:34: error: deadlock at 0ns: nothing can happen any more\n",
+		"bad.lua:37: error: scenario_options: profile efa1: min_sq_wr (9000) is above max_sq_wr (4096)\n",
+		"bad.lua:42: error: t:host: limit max_sq_wr = 100000 is above the 4096 that the device mock0 reports",
+	}, last = "1 passed, 9 failed, 0 skipped" })
+-- What a file does before it has named a scenario.
+for name, text in pairs {
+	["an endless loop"] = { "while true do end", "out of time: the scenario ran longer than 1000 ms of wall time" },
+	["memory without end"] = { "local l = {} while true do l[#l + 1] = {} end",
+		"out of memory: the script may take 1024 KiB" },
+	["an option misspelt"] = { "srd.scenario('x', { tgas = {} }, print)",
+		'scenario_options: unknown field "tgas"; did you mean "tags"?' },
+	["a time in bytes"] = { "srd.scenario('x', { timeout = '4KiB' }, print)",
+		'scenario_options: timeout = "4KiB": a time is expected' },
+	["a need that is none"] = { "srd.scenario('x', { needs = { 'fautls' } }, print)", 'did you mean "faults"?' },
+	["a field of no profile"] = { "srd.scenario('x', { profile = { latncy = 3 } }, print)", 'did you mean "latency"?' },
+	["a limit of no device"] = { "srd.scenario('x', { limits = { max_sq_rw = 3 } }, print)", 'did you mean "max_sq_wr"?' },
+} do
+	write(dir .. "/early.lua", "local srd = require 'srdlab'\n" .. text[1] .. "\n")
+	case(name .. " in a file refuses it, and the other still runs",
+		"srdlab run --memory 1MiB --scenario-timeout 1s early.lua " .. S .. "pass.lua", 1,
+		{ out = { "early.lua:2: error: ", text[2] }, last = "3 passed, 1 failed, 0 skipped" })
+end
+write(dir .. "/contradiction.json", '{"min_sq_wr": 9000}\n')
+case("a contradiction in a profile file", "srdlab run -p ./contradiction.json " .. S .. "pass.lua", 2,
+	{ out = "", err = { "contradiction.json: ", "min_sq_wr (9000) is above max_sq_wr (4096)" } })
 case("a full disk", "srdlab run " .. S .. "pass.lua >/dev/full", 99, { err = "cannot write to standard output" })
 case("nothing is coloured in a file", "srdlab run " .. S .. "fail.lua | grep -c '\27'", 1, { out = "0\n" })
 if available "script" then
