@@ -11,8 +11,6 @@
 #include "profile.h"
 #include "units.h"
 
-#define WQE_SIZE 64 /* bytes of a send queue entry (rdma-core providers/efa/efa_io_defs.h) */
-
 uint64_t srd_profile_get(const struct srd_profile *profile, const struct srd_profile_field *field)
 {
 	const char *at = (const char *)profile + field->offset;
@@ -263,8 +261,6 @@ int srd_profile_check(const struct srd_profile *p, struct srd_error *error)
 		{p->min_sq_wr > p->max_sq_wr, "min_sq_wr", "is above", "max_sq_wr"},
 		{p->inline_buf_size > p->inline_buf_size_ex, "inline_buf_size", "is above",
 		 "inline_buf_size_ex"},
-		{p->max_llq_size < (uint64_t)p->max_sq_wr * WQE_SIZE, "max_llq_size",
-		 "does not hold 64 bytes for each entry of", "max_sq_wr"},
 		{p->loss && p->unresponsive_timeout <= p->retransmit, "unresponsive_timeout",
 		 "gives up, where packets are lost, before they are sent again after",
 		 "retransmit"},

@@ -203,9 +203,6 @@ static void contradictions_name_both_fields(void **state)
 		{{"min_sq_wr=8192"}, "profile efa1: min_sq_wr (8192) is above max_sq_wr (4096)"},
 		{{"inline_buf_size_ex=8"},
 		 "profile efa1: inline_buf_size (32) is above inline_buf_size_ex (8)"},
-		{{"max_llq_size=128KiB"},
-		 "profile efa1: max_llq_size (128KiB) does not hold 64 bytes for each entry of "
-		 "max_sq_wr (4096)"},
 		{{"loss=1", "unresponsive_timeout=100us"},
 		 "profile efa1: unresponsive_timeout (100us) gives up, where packets are lost, "
 		 "before they are sent again after retransmit (100us)"},
