@@ -37,11 +37,10 @@ static void check_room(lua_State *L, uint64_t size, const struct srd_memory_opti
 			  (lua_Integer)size);
 }
 
-/* BYTES more, or less, are held. */
-static void count_bytes(struct srd_run *run, const struct srd_memory_object *memory, int sign)
+/* What of it counts against the limit. To be asked while there is a buffer. */
+static uint64_t real_bytes(const struct srd_memory_object *memory)
 {
-	if (memory->buffer->kind == SRD_BUFFER_REAL)
-		run->real_bytes += (uint64_t)sign * memory->size;
+	return memory->buffer->kind == SRD_BUFFER_REAL ? memory->size : 0;
 }
 
 static struct srd_memory_object *new_memory(lua_State *L)
@@ -70,7 +69,7 @@ void srd_memory_object_new(lua_State *L, struct srd_host *host, uint64_t size,
 		srd_object_drop(L, memory);
 		srd_raise(L, "host:memory: alloc_buffer failed: %s", srd_errno_name(errno));
 	}
-	count_bytes(run, memory, 1);
+	run->real_bytes += real_bytes(memory);
 	if (!options->register_it)
 		return;
 	memory->mr =
@@ -78,7 +77,7 @@ void srd_memory_object_new(lua_State *L, struct srd_host *host, uint64_t size,
 	if (!memory->mr) {
 		int error = errno;
 
-		count_bytes(run, memory, -1);
+		run->real_bytes -= real_bytes(memory);
 		verbs->free_buffer(verbs, memory->buffer);
 		srd_object_drop(L, memory);
 		srd_raise(L, "host:memory: reg_mr failed: %s", srd_errno_name(error));
@@ -243,10 +242,13 @@ static int memory_deregister(lua_State *L)
 static int memory_free(lua_State *L)
 {
 	struct srd_memory_object *memory = srd_memory_object_arg(L, 1);
-	struct srd_verbs *verbs = srd_run_of(L)->verbs;
+	struct srd_run *run = srd_run_of(L);
+	struct srd_verbs *verbs = run->verbs;
+	uint64_t bytes;
 	int ret = 0;
 
 	check_whole(L, memory, "memory:free");
+	bytes = real_bytes(memory);
 	srd_run_at(L);
 	if (memory->mr)
 		ret = verbs->dereg_mr(verbs, memory->mr);
@@ -255,7 +257,7 @@ static int memory_free(lua_State *L)
 		ret = verbs->free_buffer(verbs, memory->buffer);
 	}
 	if (!ret) {
-		count_bytes(srd_run_of(L), memory, -1);
+		run->real_bytes -= bytes;
 		srd_object_drop(L, memory);
 	}
 	srd_push_errno(L, ret);
