@@ -127,6 +127,10 @@ write(dir .. "/violates.lua", "local srd = require 'srdlab'\n"
 	.. "local q = t:host('a'):queue_pair({}).verbs q:wr_start() q:wr_abort() q:wr_abort() end)\n")
 case("a rule that a scenario is about", "srdlab run violates.lua", 0, { last = "1 passed, 0 failed, 0 skipped" })
 case("a rule that a scenario is about is judged whatever is selected", "srdlab run --rules credit violates.lua", 0)
+if has(sh("srdlab devices").out, "none: no EFA device was found") then
+	case("the suite where there is no device", "srdlab run -b efa " .. here .. "/../../scripts/scenarios", 77,
+		{ out = "no EFA device was found" })
+end
 case("--fail-on-skip", "srdlab run --fail-on-skip -b efa " .. S .. "skip.lua", 1,
 	{ err = "--fail-on-skip", last = "0 passed, 0 failed, 1 skipped" })
 case("nothing selected", "srdlab run --filter nothing " .. S .. "pass.lua", 5,
