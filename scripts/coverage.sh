@@ -21,7 +21,7 @@ esac
 	lcov $options --quiet --capture --directory "$build" --base-directory "$build" \
 		--output-file "$out/all.info" 2>"$out/lcov.log"
 	lcov $options --quiet --extract "$out/all.info" "$top/src/*" "$top/sim/*" "$top/hw/*" \
-		"$top/library/*" 		--output-file "$out/srdlab.info" 2>>"$out/lcov.log"
+		"$top/library/*" --output-file "$out/srdlab.info" 2>>"$out/lcov.log"
 	genhtml $options --quiet --prefix "$top" --title srdlab --output-directory "$out/html" \
 		"$out/srdlab.info" >>"$out/lcov.log" 2>&1
 }

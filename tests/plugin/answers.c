@@ -66,6 +66,24 @@ static void hide(void)
 		pause();
 }
 
+static bool has_put;
+
+__attribute__((destructor)) static void crash_late(void)
+{
+	if (has_put && planted("late"))
+		abort();
+}
+
+/* Of the two processes of a scenario, the one that is first. */
+static void crash_once(void)
+{
+	const char *path = getenv("SRD_TEST_FILE");
+	int fd = path ? open(path, O_CREAT | O_EXCL | O_WRONLY, 0600) : -1;
+
+	if (fd >= 0)
+		abort();
+}
+
 static int answer_put(struct srd_queue_pair *q, const struct srd_remote_view *to,
 		      const struct srd_local_view *from, struct srd_wr_ids *ids,
 		      struct srd_error *error)
@@ -76,6 +94,9 @@ static int answer_put(struct srd_queue_pair *q, const struct srd_remote_view *to
 		ids->capacity = 7;
 	if (planted("hide"))
 		hide();
+	if (planted("once"))
+		crash_once();
+	has_put = true;
 	return rc;
 }
 

@@ -103,6 +103,15 @@ answer("positive", "the plug-in's op result returned 5: 0 or a negative errno is
 answer("op status", "the plug-in's scheduler result gave the completion status 1234, which there is not")
 answer("errno", "the plug-in's scheduler progress returned -5000: 0, a count or a negative errno is expected")
 
+answer("late", "the plug-in's process was killed by signal 6 (Aborted), after the scenario")
+local once = sh "mktemp -u"
+command("a crash in one of two processes", ("SRD_TEST_FILE=%s SRD_TEST_DEFECT=once %s run --replay-dir '' "
+	.. "--queue-pair %s %s"):format(once, program, answers, scenarios), 1,
+	"error: the plug-in crashed in queue pair put: signal 6 (Aborted)", "2 passed, 1 failed, 1 skipped")
+os.remove(once)
+command("on a device that is not there", ("%s run --backend efa --device none --queue-pair %s %s"):format(program,
+	plug_in "example_queue_pair", scenarios), 77, "0 passed, 0 failed, 4 skipped")
+
 -- A failure is repeated from its replay file, and a trace shows what the plug-in did.
 local dir = sh "mktemp -d"
 command("a failure leaves a replay file", ("%s run --replay-dir %s --filter direct --queue-pair %s %s"):format(program,
