@@ -52,6 +52,8 @@ return {
 	f("stale_check", { "generation", "qpn" }, "generation", nil, "source: rdma-core PR 1731 added the generation", "how libefa knows an old completion"),
 	f("qkey_mismatch", { "drop_then_timeout", "bad_qpn", "never" }, "drop_then_timeout", nil, "guess", "a wrong queue key"),
 	f("unknown_peer_check", "bool", true, nil, "source: efa_io_defs.h, status 14", "RDMA needs an address handle at the responder"),
+	f("unsolicited_mismatch", { "refused", "ignored" }, "refused", nil, "guess: efa_io_defs.h has status 18 for a feature that one side lacks",
+		"a write with immediate where one side only needs no receive; ignored: the target's word counts"),
 	f("loopback", "bool", true, nil, "guess: pyverbs loops back, monarch reports that it does not", "a device reaches itself"),
 	f("read_opcode", { "SEND", "RDMA_READ" }, "SEND", nil, "source: rdma-core providers/efa/verbs.c", "opcode of a completed read"),
 	f("partial_on_error", "bool", true, nil, "guess", "a failed request may have placed some packets", live),

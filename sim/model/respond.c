@@ -379,10 +379,21 @@ static void accept_write_imm(struct srd_model *m, struct srd_request *r, struct 
 	answer(m, r, status);
 }
 
+/* One side says that writes with immediate need no receive, the other does not. */
+static bool disagree(const struct srd_model *m, const struct srd_request *r,
+		     const struct srd_model_qp *dest)
+{
+	return r->opcode == SRD_WR_RDMA_WRITE_WITH_IMM &&
+	       (m->qp[r->qp].flags ^ dest->flags) & SRD_EFADV_QP_FLAGS_UNSOLICITED_WRITE_RECV &&
+	       srd_profile_of(m)->unsolicited_mismatch == SRD_PROFILE_UNSOLICITED_MISMATCH_REFUSED;
+}
+
 /* What may need a receive of the responder. */
 static void accept_message(struct srd_model *m, struct srd_request *r, struct srd_model_qp *dest)
 {
-	if (needs_receive(r, dest) && dest->rq_head == dest->rq_tail)
+	if (unlikely(disagree(m, r, dest)))
+		answer(m, r, SRD_EFA_REMOTE_ERROR_FEATURE_MISMATCH);
+	else if (needs_receive(r, dest) && dest->rq_head == dest->rq_tail)
 		not_ready(m, r, dest);
 	else if (srd_request_is_rdma(r))
 		accept_write_imm(m, r, dest);

@@ -31,13 +31,13 @@ static struct srd_bug_row *find(struct srd_bugs *bugs, const char *bug, const ch
 	return &rows[i];
 }
 
-/* Whether WHAT is one of the names in LIST, which commas separate. */
+/* Whether WHAT is one of the names in LIST, which semicolons separate. */
 static bool lists(const char *list, const char *what)
 {
 	size_t length = strlen(what);
 
 	for (const char *at = list; (at = strstr(at, what)) != NULL; at++)
-		if ((at == list || at[-1] == ' ') && (!at[length] || at[length] == ','))
+		if ((at == list || at[-1] == ' ') && (!at[length] || at[length] == ';'))
 			return true;
 	return false;
 }
@@ -48,7 +48,7 @@ static int add_flag(struct srd_bug_row *row, const char *what)
 
 	if (row->flagged && lists(row->flagged, what))
 		return 0;
-	text = row->flagged ? srd_asprintf("%s, %s", row->flagged, what) : srd_strdup(what);
+	text = row->flagged ? srd_asprintf("%s; %s", row->flagged, what) : srd_strdup(what);
 	if (!text)
 		return -ENOMEM;
 	srd_free(row->flagged);
@@ -56,13 +56,18 @@ static int add_flag(struct srd_bug_row *row, const char *what)
 	return 0;
 }
 
+static int add_flags(struct srd_bug_row *row, const struct srd_scenario_info *info)
+{
+	int rc = info->violates ? add_flag(row, info->violates) : 0;
+
+	return !rc && info->fails ? add_flag(row, info->fails) : rc;
+}
+
 static int add_broken(struct srd_bug_row *row, const struct srd_report_case *one)
 {
-	const struct srd_scenario_info *info = one->info;
-
 	switch (one->result->verdict) {
 	case SRD_PASSED:
-		return add_flag(row, info->violates ? info->violates : info->fails);
+		return add_flags(row, one->info);
 	case SRD_FAILED:
 		row->missed = true;
 		return 0;

@@ -272,4 +272,24 @@ srd.scenario("connecting by an endpoint that is written by hand", {}, function(t
 	t:connect(t:host("a"):queue_pair(), t:host("a"):queue_pair())
 	local own = t:host("a"):queue_pair()
 	t:connect(own, own)
+
+-- A write with immediate between ends of which only B needs no receive for it.
+local function disagree(t)
+	local a, b = t:verbs_pair { a = { memory = 64 }, b = { memory = 64, efa = { flags = "UNSOLICITED_WRITE_RECV" } } }
+	t:expect(a.qp:post({ { "write_imm", from = a.mem, to = b.mem, imm_data = 7 } }, a.peer)):equals "OK"
+	return a.cq:wait()[1].vendor_err, b.cq:poll()
+end
+
+srd.scenario("one side lacks a feature", { profile = { cap_unsolicited_write_recv = true } }, function(t)
+	local vendor_err, arrivals = disagree(t)
+	t:expect(vendor_err):equals(18)
+	t:expect(arrivals):equals {}
+end)
+
+srd.scenario("one side lacks a feature, and the target's word counts", {
+	profile = { cap_unsolicited_write_recv = true, unsolicited_mismatch = "ignored" },
+}, function(t)
+	local vendor_err, arrivals = disagree(t)
+	t:expect(vendor_err):equals(0)
+	t:expect(arrivals[1].imm_data):equals(7)
 end)

@@ -194,7 +194,7 @@ static void terminal_seeds(void **state)
 static const struct srd_scenario_info flagged = {.bug = "B2", .is_broken = true, .violates = "r.a"};
 static const struct srd_scenario_info missed = {.bug = "B9", .is_broken = true, .fails = "x"};
 static const struct srd_scenario_info deadlock = {
-	.bug = "B2", .is_broken = true, .fails = "deadlock"};
+	.bug = "B2", .is_broken = true, .violates = "r.a", .fails = "deadlock"};
 static const struct srd_scenario_info cure = {.bug = "B2"};
 static const struct srd_scenario_info bad_cure = {.bug = "B9"};
 static const struct srd_scenario_info unseen = {.bug = "B1", .is_broken = true, .fails = "x"};
@@ -223,7 +223,7 @@ static void terminal_bugs(void **state)
 	assert_non_null(strstr(text, "\n"
 				     "bug  broken form  flagged by     right form\n"
 				     "B1   elsewhere    skipped        not run\n"
-				     "B2   a thing      r.a, deadlock  passed\n"
+				     "B2   a thing      r.a; deadlock  passed\n"
 				     "B9   another      NOT FLAGGED    FAILED\n"
 				     "\n"));
 }
