@@ -70,7 +70,7 @@ return {
 			m("duplicate", { { "request", "srd.request" } }, nil, "Deliver the completion twice. Needs faults."),
 			m("fail", { { "request", "srd.request" }, { "status", "string|integer", "REMOTE_ERROR_BAD_ADDRESS, ..." } }, nil,
 				"Complete it with an EFA status, moving no bytes. Needs faults."),
-			m("delay", { { "request", "srd.request" }, { "time", "time" } }, nil, "It arrives so much later, or completes where it has arrived. Needs faults."),
+			m("delay", { { "request", "srd.request" }, { "time", "time" } }, nil, "It arrives so much later; where it has arrived, and at the level of packets, it completes later. Needs faults."),
 			m("locate", { { "request", "srd.request" } }, "string",
 				"Where it is: send_queue, wire, held, lost, completed, rnr or unknown. Needs faults."),
 			m("device_error", { { "queue_pair", "srd.queue_pair|srd.qp" } }, nil,

@@ -101,7 +101,7 @@ static void wc(struct srd_rules *rules, const struct srd_event *event)
 			     ev->wr_id, ev->qp_num);
 	} else if (!request) {
 		of_no_request(rules, qp, ev);
-	} else if (!ev->status && !right_opcode(request->opcode, ev->opcode)) {
+	} else if (!ev->status && !request->shared && !right_opcode(request->opcode, ev->opcode)) {
 		FAIL(rules, COMPLETION_OPCODE,
 		     "id %" PRIu64 " was posted as %s and completed as %s", ev->wr_id,
 		     srd_wr_opcode_str(request->opcode), srd_wc_opcode_str(ev->opcode));

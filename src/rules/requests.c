@@ -102,17 +102,22 @@ static int make_near(struct srd_requests *requests, uint32_t depth)
 
 struct srd_request *srd_requests_add(struct srd_requests *requests, uint64_t wr_id, uint32_t depth)
 {
-	struct srd_request *request;
+	struct srd_request *request, *other;
 
 	if (!requests->near && make_near(requests, depth))
 		return NULL;
 	request = &requests->near[wr_id & requests->near_mask];
+	other = request->used ? srd_requests_search(requests, wr_id)
+			      : far_find(&requests->far, wr_id);
+	if (other)
+		other->shared = true;
 	if (request->used)
 		request = far_add(&requests->far, wr_id);
 	if (!request)
 		return NULL;
 	request->used = true;
 	request->dropped = false;
+	request->shared = other;
 	request->wr_id = wr_id;
 	return request;
 }

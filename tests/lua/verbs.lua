@@ -293,3 +293,13 @@ srd.scenario("one side lacks a feature, and the target's word counts", {
 	t:expect(vendor_err):equals(0)
 	t:expect(arrivals[1].imm_data):equals(7)
 end)
+
+srd.scenario("requests of one id are told apart by nobody, and no rule takes one for another", {}, function(t)
+	local a, b = t:verbs_pair { memory = 64 }
+	for _ = 1, 4 do
+		t:expect(b.qp:post_recv { sg_list = b.mem }):equals "OK"
+		t:expect(a.qp:post({ { "send", from = a.mem }, { "write", from = a.mem, to = b.mem } }, a.peer)):equals "OK"
+		a.cq:wait()
+	end
+	a.cq:wait(4)
+end)

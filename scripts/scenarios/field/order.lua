@@ -42,7 +42,7 @@ local function data_and_flag(t)
 end
 
 srd.scenario("a flag written behind its data arrives first", form(B35, "broken", {
-	needs = { "faults", "virtual_time" },
+	needs = { "faults", "virtual_time" }, profile = { level = "message" },
 	limits = { max_rdma_size = 4096 },
 	fails = "expected the same content",
 }), function(t)
@@ -57,7 +57,7 @@ srd.scenario("a flag written behind its data arrives first", form(B35, "broken",
 end)
 
 srd.scenario("the flag is written when the data has completed, in every order", form(B35, "right", {
-	needs = { "faults", "virtual_time" },
+	needs = { "faults", "virtual_time" }, profile = { level = "message" },
 	limits = { max_rdma_size = 4096 },
 }), function(t)
 	local p, from, to, flag_from, flag_to = data_and_flag(t)
@@ -77,7 +77,7 @@ srd.scenario("the flag is written when the data has completed, in every order", 
 end)
 
 srd.scenario("each piece brings an immediate and b counts them, in every order", form(B35, "right", {
-	needs = { "faults", "virtual_time" },
+	needs = { "faults", "virtual_time" }, profile = { level = "message" },
 }), function(t)
 	local a, b = t:verbs_pair { memory = 16384 }
 	a.mem:fill "random"
@@ -314,7 +314,7 @@ local function two_senders(t, key)
 end
 
 srd.scenario("pieces are counted by the sender's id alone", form(B42, "broken", {
-	needs = { "faults" }, fails = "expected 3, got 2",
+	needs = { "faults" }, profile = { level = "message" }, fails = "expected 3, got 2",
 }), function(t)
 	two_senders(t, function(wc)
 		return wc.imm_data & 0xffff
@@ -322,14 +322,16 @@ srd.scenario("pieces are counted by the sender's id alone", form(B42, "broken", 
 end)
 
 srd.scenario("the queue-pair number does not tell two hosts apart", form(B42, "broken", {
-	needs = { "faults" }, fails = "expected 3, got 2",
+	needs = { "faults" }, profile = { level = "message" }, fails = "expected 3, got 2",
 }), function(t)
 	two_senders(t, function(wc)
 		return wc.src_qp << 16 | wc.imm_data & 0xffff
 	end)
 end)
 
-srd.scenario("pieces are counted by sender and id", form(B42, "right", { needs = { "faults" } }), function(t)
+srd.scenario("pieces are counted by sender and id", form(B42, "right", {
+	needs = { "faults" }, profile = { level = "message" },
+}), function(t)
 	two_senders(t, function(wc)
 		return wc.imm_data -- a handshake gave each agent its index
 	end)

@@ -243,7 +243,7 @@ srd.scenario("one that only one side knows of fails, and nobody sees why", form(
 	t:expect(a.cq:wait()[1].status):equals "IBV_WC_SUCCESS"
 end)
 
-srd.scenario("an arrival that wears no receive changes no credit", form(B50, "right", {
+srd.scenario("an arrival that takes no receive changes no credit", form(B50, "right", {
 	profile = { cap_unsolicited_write_recv = true },
 }), function(t)
 	three_unsolicited(t, function()
