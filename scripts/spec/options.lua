@@ -95,6 +95,8 @@ local commands = {
 			"A scenario passes, fails, or is skipped with a reason. Results go to standard output, in "
 				.. "the order of the scripts whatever --jobs says, and diagnostics to standard error. The "
 				.. "last line counts: N passed, N failed, N skipped.",
+			"Where scenarios show bugs of a list, in a broken and a right form, the report ends with a table: "
+				.. "what flagged each broken form, and whether the right one passed.",
 			"In the mock, the same script, seed and profile always give the same run, down to the hash "
 				.. "of its trace. A failing scenario leaves a replay file and the command that repeats it.",
 		},

@@ -50,10 +50,13 @@ static int begin(struct srd_report *report, const struct srd_report_head *head)
 
 static json_t *case_json(const struct srd_report_case *one)
 {
-	json_t *object = json_pack(
-		"{s:s, s:s?, s:i, s:I, s:b, s:s?, s:s?, s:s}", "file", one->file, "name", one->name,
-		"line", one->line, "seed", (json_int_t)one->seed, "broken", one->broken, "repeat",
-		one->repeat, "replay", one->replay, "log", one->log ? one->log : "");
+	const char *bug = one->info ? one->info->bug : NULL;
+	const char *form = bug && one->info->is_broken ? "broken" : "right";
+	json_t *object = json_pack("{s:s, s:s?, s:i, s:I, s:b, s:s?, s:s?, s:s, s:s?, s:s?}",
+				   "file", one->file, "name", one->name, "line", one->line, "seed",
+				   (json_int_t)one->seed, "broken", one->broken, "repeat",
+				   one->repeat, "replay", one->replay, "log",
+				   one->log ? one->log : "", "bug", bug, "form", bug ? form : NULL);
 	json_t *result = srd_result_to_json(one->result);
 
 	if (!object || !result || json_object_update(object, result)) {

@@ -108,6 +108,16 @@ static void wc(struct srd_rules *rules, const struct srd_event *event)
 	}
 }
 
+static void recv_post(struct srd_rules *rules, const struct srd_event *event)
+{
+	const struct srd_ev_recv_post *ev = (const void *)event;
+
+	if (!ev->result && !ev->num_sge)
+		FAIL(rules, COMPLETION_EMPTY_RECEIVE,
+		     "receive %" PRIu64 " has no scatter entry, so that no descriptor is written",
+		     ev->wr_id);
+}
+
 /* --- completion queues --- */
 
 static void dev_cqe(struct srd_rules *rules, const struct srd_event *event)
@@ -289,6 +299,7 @@ const struct srd_family srd_completion_family = {
 			[SRD_EV_WC] = wc,
 			[SRD_EV_DEV_CQE] = dev_cqe,
 			[SRD_EV_QP_OPEN] = qp_open,
+			[SRD_EV_RECV_POST] = recv_post,
 			[SRD_EV_WR_POST] = wr_post,
 			[SRD_EV_LEASE_ACQUIRE] = lease_acquire,
 			[SRD_EV_LEASE_RELEASE] = lease_release,

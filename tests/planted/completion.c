@@ -320,6 +320,14 @@ static void never_completed(struct stage *s)
 
 #define ID_LOST "credit.count credit.idle completion.op_unanswered"
 
+static void receive_of_nothing(struct stage *s)
+{
+	struct srd_verbs *v = &s->above.verbs;
+	struct srd_recv_wr wr = {.wr_id = 5}, *bad;
+
+	assert_int_equal(v->post_recv(v, raw_qp(), &wr, &bad), 0);
+}
+
 const struct planted planted_completion[] = {
 	{"completion.unknown", ID_LOST, "a completion has an id of nobody",
 	 .below = plant_another_id},
@@ -348,6 +356,8 @@ const struct planted planted_completion[] = {
 	 .run = dirty_lease},
 	{"completion.receive", "credit.count", "a receive completes that nobody posted",
 	 .below = plant_as_receive},
+	{"completion.empty_receive", NULL, "a receive without a scatter entry",
+	 .run = receive_of_nothing},
 	{"completion.op_early", "credit.count", "only the first request is waited for",
 	 .scheduler = plant_waits_for_first, .run = second_is_late},
 	{"completion.op_twice", NULL, "every answer is given twice",
