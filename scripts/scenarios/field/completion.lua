@@ -2,9 +2,12 @@
 -- says and does not say.
 local srd = require "srdlab"
 
+-- The options of a scenario of BUG. A device is spared the broken forms.
 local function form(bug, form_name, more)
-	return srd.with({ bug = bug:match "^%w+", form = form_name, description = bug, tags = { "field", "completion" } },
-		more or {})
+	return srd.with({
+		bug = bug:match "^%w+", form = form_name, description = bug, tags = { "field", "completion" },
+		needs = form_name == "broken" and { "virtual_time" } or nil,
+	}, more or {})
 end
 
 local function depth(n)

@@ -3,9 +3,12 @@ local srd = require "srdlab"
 
 local limits = { max_rdma_size = 4096 }
 
+-- The options of a scenario of BUG. A device is spared the broken forms.
 local function form(bug, form_name, more)
-	return srd.with({ bug = bug:match "^%w+", form = form_name, description = bug, tags = { "field", "credit" } },
-		more or {})
+	return srd.with({
+		bug = bug:match "^%w+", form = form_name, description = bug, tags = { "field", "credit" },
+		needs = form_name == "broken" and { "virtual_time" } or nil,
+	}, more or {})
 end
 
 local ops = { "send", "write", "write_imm", "read" }

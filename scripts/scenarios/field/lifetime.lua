@@ -1,9 +1,12 @@
 -- What is made, used and destroyed; and what a device cannot do.
 local srd = require "srdlab"
 
+-- The options of a scenario of BUG. A device is spared the broken forms.
 local function form(bug, form_name, more)
-	return srd.with({ bug = bug:match "^%w+", form = form_name, description = bug, tags = { "field", "lifetime" } },
-		more or {})
+	return srd.with({
+		bug = bug:match "^%w+", form = form_name, description = bug, tags = { "field", "lifetime" },
+		needs = form_name == "broken" and { "virtual_time" } or nil,
+	}, more or {})
 end
 
 local C16 = "C16 (https://github.com/ofiwg/libfabric/pull/12308): memory was deregistered while requests that "

@@ -18,9 +18,12 @@ local function orders(n)
 	return all
 end
 
+-- The options of a scenario of BUG. A device is spared the broken forms.
 local function form(bug, form_name, more)
-	return srd.with({ bug = bug:match "^%w+", form = form_name, description = bug, tags = { "field", "order" } },
-		more or {})
+	return srd.with({
+		bug = bug:match "^%w+", form = form_name, description = bug, tags = { "field", "order" },
+		needs = form_name == "broken" and { "virtual_time" } or nil,
+	}, more or {})
 end
 
 local B35 = "B35 (https://github.com/uccl-project/uccl/pull/374): code from an ordered transport writes data, "

@@ -1,9 +1,12 @@
 -- Peers: addresses, keys, limits, and who is ready when.
 local srd = require "srdlab"
 
+-- The options of a scenario of BUG. A device is spared the broken forms.
 local function form(bug, form_name, more)
-	return srd.with({ bug = bug:match "^%w+", form = form_name, description = bug, tags = { "field", "peers" } },
-		more or {})
+	return srd.with({
+		bug = bug:match "^%w+", form = form_name, description = bug, tags = { "field", "peers" },
+		needs = form_name == "broken" and { "virtual_time" } or nil,
+	}, more or {})
 end
 
 local function write(a, b, id)
