@@ -388,6 +388,37 @@ void srd_op_explain(struct srd_run *run, struct srd_op_object *op, luaL_Buffer *
 	}
 }
 
+void srd_requests_explain(struct srd_run *run, luaL_Buffer *out)
+{
+	struct srd_object *qp = run->objects[SRD_OBJECT_QP];
+	char line[200];
+	int shown = 0;
+
+	while (qp && qp->prev)
+		qp = qp->prev;
+	for (; qp; qp = qp->next) {
+		struct srd_traffic traffic = srd_run_traffic(run, qp->verbs);
+		uint64_t first = traffic.requests > 64 ? traffic.requests - 64 : 0;
+
+		if (traffic.requests == traffic.of_ops)
+			continue;
+		for (uint64_t i = first; i < traffic.requests && shown < 8; i++) {
+			struct srd_lab command = {.kind = SRD_LAB_LOCATE,
+						  .qp = qp->verbs,
+						  .flags = SRD_LAB_BY_ORDINAL,
+						  .ordinal = i};
+
+			if (run->verbs->lab(run->verbs, &command))
+				continue;
+			snprintf(line, sizeof(line),
+				 "\n  request %llu of the verbs queue pair of line %u: %s",
+				 (unsigned long long)i + 1, qp->line, place_name(command.place));
+			luaL_addstring(out, line);
+			shown++;
+		}
+	}
+}
+
 /* ---- the class ---- */
 
 static struct srd_op_object *check_op(lua_State *L)

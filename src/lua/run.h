@@ -205,6 +205,8 @@ bool srd_op_is_queued(const struct srd_op_object *op);
 void srd_op_settle(struct srd_run *run, struct srd_op_object *op);
 /* A sentence on where OP is and why it is not done. */
 void srd_op_explain(struct srd_run *run, struct srd_op_object *op, luaL_Buffer *out);
+/* The same of the requests that a script posted by verbs alone, the last 64 of a queue pair. */
+void srd_requests_explain(struct srd_run *run, luaL_Buffer *out);
 /* Poll every queue pair with ops; true: a completion or a result came. */
 bool srd_run_progress(struct srd_run *run);
 /* The reader of the stream that learns which requests an op has. */

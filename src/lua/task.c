@@ -60,6 +60,7 @@ static void explain(lua_State *L, luaL_Buffer *out)
 	for (struct srd_op_object *op = run->ops; op; op = op->next)
 		if (!op->done)
 			srd_op_explain(run, op, out);
+	srd_requests_explain(run, out);
 }
 
 static void raise_trouble(lua_State *L, int trouble)

@@ -265,3 +265,20 @@ srd.scenario("memory that cannot be reached", {}, function(t)
 	end):raises "t:host: alloc_pd failed: ENOMEM"
 	t:expect(t:host("b").name):equals "b"
 end)
+
+srd.scenario("a deadlock tells of requests by verbs alone", { needs = needs }, function(t)
+	local a, b = t:verbs_pair { memory = 64 }
+	t:hold(a.qp:next_request(3))
+	t:expect(a.qp:post({ { "write", from = a.mem, to = b.mem }, { "send", from = a.mem },
+		{ "write", from = a.mem, to = b.mem } }, a.peer)):equals "OK"
+	a.cq:wait()
+	local ok, message = pcall(a.cq.wait, a.cq)
+	t:expect(ok):equals(false)
+	t:expect(message):contains "deadlock"
+	t:expect(message):matches "request 2 of the verbs queue pair of line %d+: parked until the peer posts a receive"
+	t:expect(message):matches "request 3 of the verbs queue pair of line %d+: held"
+	t:expect(message:find "request 1"):equals(nil)
+	t:release_all(a.qp)
+	t:expect(b.qp:post_recv { sg_list = b.mem }):equals "OK"
+	a.cq:wait(2)
+end)

@@ -193,7 +193,7 @@ local function bare(t, flags)
 	return sides[1], sides[2]
 end
 
-srd.scenario("scatter, gather and inline", {}, function(t)
+srd.scenario("scatter, gather and inline", { violates = "completion.empty_receive" }, function(t)
 	local a, b = bare(t)
 	t:expect(b.qp:post_recv { wr_id = 1, sg_list = { b.mem:slice(0, 3), b.mem:slice(10, 100) } }):equals "OK"
 	t:expect(b.qp:post_recv { wr_id = 2, sg_list = { addr = b.mem.addr + 200, length = 100, lkey = b.mem.lkey } }):equals "OK"
@@ -272,6 +272,7 @@ srd.scenario("connecting by an endpoint that is written by hand", {}, function(t
 	t:connect(t:host("a"):queue_pair(), t:host("a"):queue_pair())
 	local own = t:host("a"):queue_pair()
 	t:connect(own, own)
+end)
 
 -- A write with immediate between ends of which only B needs no receive for it.
 local function disagree(t)
