@@ -97,7 +97,7 @@ end)
 
 srd.scenario("a receive without an entry never reaches the device", {
 	description = "libefa takes it and writes no descriptor, so that no message can land in it.",
-	tags = { "law", "receive", "misuse" },
+	tags = { "law", "receive", "misuse" }, violates = "completion.empty_receive",
 	needs = { "faults" },
 }, function(t)
 	local a, b = two(t)
