@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The completion family: each rule fires on a stream of its own. */
+#include <errno.h>
+
 #include "rules_world.h"
 
 static void unknown(struct world *w)
@@ -139,6 +141,13 @@ static void receive(struct world *w)
 	EMIT(w, WC, wc, H(0), .wr_id = 3, .qp_num = QPN(0), .opcode = SRD_WC_RECV);
 }
 
+static void empty_receive(struct world *w)
+{
+	EMIT(w, RECV_POST, recv_post, H(0), .wr_id = 1, .result = ENOMEM);
+	EMIT(w, RECV_POST, recv_post, H(0), .wr_id = 2, .num_sge = 1);
+	EMIT(w, RECV_POST, recv_post, H(0), .wr_id = 3);
+}
+
 static void early_answer(struct world *w)
 {
 	uint32_t op = good_op(w, SRD_OP_PUT, 2000);
@@ -276,6 +285,7 @@ static void each_rule_fires(void **state)
 		{"completion.lease_early", early_release, NULL},
 		{"completion.lease_stale", stale_lease, "lifetime.busy_qp"},
 		{"completion.receive", receive, NULL},
+		{"completion.empty_receive", empty_receive, NULL},
 		{"completion.op_early", early_answer, NULL},
 		{"completion.op_twice", two_answers, NULL},
 		{"completion.op_twice", answer_to_nobody, NULL},
