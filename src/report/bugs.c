@@ -146,9 +146,9 @@ static const char *title(const struct srd_bug_row *row)
 
 void srd_bugs_put(const struct srd_bugs *bugs, FILE *out)
 {
-	static const char *const heads[] = {"bug", "broken form", "flagged by", "right form"};
+	static const char *const heads[] = {"bug", "broken form", "right form", "flagged by"};
 	int first = width(bugs, heads[0], bug), second = width(bugs, heads[1], title);
-	int third = width(bugs, heads[2], flagged);
+	int third = width(bugs, heads[2], right);
 
 	if (!bugs->count)
 		return;
@@ -158,7 +158,7 @@ void srd_bugs_put(const struct srd_bugs *bugs, FILE *out)
 		const struct srd_bug_row *row = &bugs->rows[i];
 
 		fprintf(out, "%-*s  %-*s  %-*s  %s\n", first, row->bug, second, row->title, third,
-			flagged(row), right(row));
+			right(row), flagged(row));
 	}
 }
 

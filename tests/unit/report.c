@@ -221,10 +221,10 @@ static void terminal_bugs(void **state)
 	report->ops->destroy(report);
 	fclose(out);
 	assert_non_null(strstr(text, "\n"
-				     "bug  broken form  flagged by     right form\n"
-				     "B1   elsewhere    skipped        not run\n"
-				     "B2   a thing      r.a; deadlock  passed\n"
-				     "B9   another      NOT FLAGGED    FAILED\n"
+				     "bug  broken form  right form  flagged by\n"
+				     "B1   elsewhere    not run     skipped\n"
+				     "B2   a thing      passed      r.a; deadlock\n"
+				     "B9   another      FAILED      NOT FLAGGED\n"
 				     "\n"));
 }
 
