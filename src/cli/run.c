@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/judged.h"
 #include "cli/lab.h"
 #include "cli/outputs.h"
 #include "cli/plan.h"
@@ -27,6 +28,7 @@ struct run {
 	struct srd_cli_outputs outputs;
 	struct srd_cli_streams streams;
 	struct srd_report_tail tail;
+	struct srd_cli_judged judged;
 	int jobs;                             /* processes */
 	uint64_t done;                        /* items */
 	uint64_t unloaded;                    /* items that are files which could not be loaded */
@@ -112,6 +114,7 @@ static void count(struct run *run, const struct srd_cli_item *item,
 	run->done++;
 	run->unloaded += item->entry->scenario < 0;
 	run->broken = run->broken || outcome->broken;
+	srd_cli_judged_add(&run->judged, &outcome->result);
 	switch (outcome->result.verdict) {
 	case SRD_PASSED:
 		run->tail.passed++;
@@ -344,6 +347,7 @@ static int run_all(struct run *run)
 		end = error.code;
 	if (srd_cli_streams_close(&run->streams, &error))
 		end = error.code;
+	srd_cli_judged_warn(&run->judged, run->options->judge.suppressions, run->options->verbose);
 	if (end < 0)
 		srd_cli_error("%s", error.message);
 	else if (!run->plan.count)

@@ -363,6 +363,21 @@ static void report_violation(struct srd_run *run, const struct srd_violation *vi
 		     violation->evidence, times, rule->statement, timeline);
 }
 
+/* Which rules could not say anything, and which suppressions were needed. */
+static void note_judgement(struct srd_run *run)
+{
+	struct srd_scenario_result *result = run->result;
+	const struct srd_suppression *list;
+	int n = srd_rules_suppressions(run->rules, &list);
+
+	for (int rule = 0; rule < srd_num_rules; rule++)
+		if (srd_rules_selected(run->rules, rule) && !srd_rules_judged(run->rules, rule))
+			result->not_judged[rule / 64] |= UINT64_C(1) << rule % 64;
+	for (int i = 0; i < n && i < 64; i++)
+		if (list[i].uses)
+			result->suppressions |= UINT64_C(1) << i;
+}
+
 /*
  * What the rules found. Where the scenario says which rule must fire, that one does not
  * count against it, its absence does.
@@ -376,6 +391,7 @@ static int judge_rules(struct srd_run *run, struct srd_error *error)
 
 	if (ret)
 		return ret;
+	note_judgement(run);
 	n = srd_rules_violations(run->rules, &list);
 	for (int i = 0; i < n; i++) {
 		if (expected && !strcmp(srd_rule_infos[list[i].rule].id, expected))

@@ -72,6 +72,9 @@ struct srd_scenario_result {
 	uint64_t wall_time;    /* ns */
 	uint64_t num_events;
 	uint64_t trace_hash; /* 0 unless asked for */
+	uint64_t not_judged
+		[2]; /* bit by rule: it is selected, and events that it needs never came */
+	uint64_t suppressions; /* bit by entry of the suppression file, 64 at most: it was needed */
 };
 
 /* Load PATH and collect its scenarios. Errors carry "file:line: ". */

@@ -7,6 +7,7 @@
 
 #include "report/result_json.h"
 #include "report/text.h"
+#include "rules/rules.h"
 #include "verbs/alloc.h"
 
 static const char *const verdicts[] = {
@@ -43,15 +44,33 @@ static json_t *failures_json(const struct srd_scenario_result *result)
 	return list;
 }
 
+/* The ids of the rules that were not judged. */
+static json_t *not_judged_json(const struct srd_scenario_result *result)
+{
+	json_t *list = json_array();
+
+	for (int rule = 0; rule < srd_num_rules; rule++) {
+		if (!(result->not_judged[rule / 64] >> rule % 64 & 1))
+			continue;
+		if (json_array_append_new(list, json_string(srd_rule_infos[rule].id))) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
 json_t *srd_result_to_json(const struct srd_scenario_result *result)
 {
-	char hash[17];
+	char hash[17], suppressions[17];
 
 	/* A number of JSON is not sure to hold 64 bits. */
 	snprintf(hash, sizeof(hash), "%016" PRIx64, result->trace_hash);
-	return json_pack("{s:s, s:o, s:o, s:I, s:I, s:I, s:s}", "verdict",
+	snprintf(suppressions, sizeof(suppressions), "%016" PRIx64, result->suppressions);
+	return json_pack("{s:s, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:s}", "verdict",
 			 verdicts[result->verdict], "skip_reason", text_json(result->skip_reason),
-			 "failures", failures_json(result), "virtual_time",
+			 "failures", failures_json(result), "not_judged", not_judged_json(result),
+			 "suppressions", suppressions, "virtual_time",
 			 (json_int_t)result->virtual_time, "wall_time",
 			 (json_int_t)result->wall_time, "events", (json_int_t)result->num_events,
 			 "trace_hash", hash);
@@ -96,6 +115,18 @@ static int failures_from_json(json_t *list, struct srd_scenario_result *result)
 	return 0;
 }
 
+/* A rule of another version is passed over. */
+static void not_judged_from_json(json_t *list, struct srd_scenario_result *result)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *id = json_string_value(json_array_get(list, i));
+		int rule = id ? srd_rule_find(id) : -1;
+
+		if (rule >= 0)
+			result->not_judged[rule / 64] |= UINT64_C(1) << rule % 64;
+	}
+}
+
 static int verdict_from_text(const char *text, enum srd_verdict *out)
 {
 	for (unsigned int i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {
@@ -111,13 +142,14 @@ int srd_result_from_json(json_t *object, struct srd_scenario_result *result)
 {
 	json_int_t virtual_time, wall_time, events;
 	const char *reason = json_string_value(json_object_get(object, "skip_reason"));
-	const char *verdict, *hash;
-	json_t *failures;
+	const char *verdict, *hash, *suppressions;
+	json_t *failures, *not_judged;
 
 	memset(result, 0, sizeof(*result));
-	if (json_unpack(object, "{s:s, s:o, s:I, s:I, s:I, s:s}", "verdict", &verdict, "failures",
-			&failures, "virtual_time", &virtual_time, "wall_time", &wall_time, "events",
-			&events, "trace_hash", &hash))
+	if (json_unpack(object, "{s:s, s:o, s:o, s:s, s:I, s:I, s:I, s:s}", "verdict", &verdict,
+			"failures", &failures, "not_judged", &not_judged, "suppressions",
+			&suppressions, "virtual_time", &virtual_time, "wall_time", &wall_time,
+			"events", &events, "trace_hash", &hash))
 		return -EPROTO;
 	if (verdict_from_text(verdict, &result->verdict))
 		return -EPROTO;
@@ -125,6 +157,8 @@ int srd_result_from_json(json_t *object, struct srd_scenario_result *result)
 	result->wall_time = (uint64_t)wall_time;
 	result->num_events = (uint64_t)events;
 	result->trace_hash = strtoull(hash, NULL, 16);
+	result->suppressions = strtoull(suppressions, NULL, 16);
+	not_judged_from_json(not_judged, result);
 	if (copy(reason, &result->skip_reason))
 		return -ENOMEM;
 	return failures_from_json(failures, result);

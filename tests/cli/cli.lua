@@ -113,6 +113,12 @@ case("contradicting limits", "srdlab run -D min_sq_wr=9000 " .. S .. "pass.lua",
 case("unknown rule", "srdlab run -r chunk.cuver " .. S .. "pass.lua", 2, { err = "chunk.cuver" })
 case("missing suppressions", "srdlab run --suppressions none " .. S .. "pass.lua", 2, { err = "none" })
 
+write(dir .. "/suppressions", "# a comment\nchunk.cover # never\n")
+case("unused suppression", "srdlab run --suppressions " .. dir .. "/suppressions " .. S .. "pass.lua", 0,
+	{ err = dir .. "/suppressions:2: nothing needed this suppression of chunk.cover" })
+case("rules that are not judged", "srdlab run -v " .. S .. "pass.lua", 0,
+	{ err = "not judged, as events that they need never came:" })
+
 -- Verdicts and statuses
 case("all pass", "srdlab run " .. S .. "pass.lua", 0,
 	{ out = { "srdlab ", ": mock, profile efa1, seed 1\n" }, err = "", last = "3 passed, 0 failed, 0 skipped" })
