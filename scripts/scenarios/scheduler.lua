@@ -404,3 +404,25 @@ srd.scenario("submitting posts and never polls", { tags = { "engine", "credit" }
 	t:expect(q:in_flight()):equals(2)
 	t:wait { a, b, c }
 end)
+
+srd.scenario("a completion that nobody in the line waits for credits nothing", {
+	description = "A request posted past queue pair and scheduler, with an id of its own.",
+	tags = { "engine", "credit", "misuse" },
+	needs = { "faults" },
+}, function(t)
+	local p = t:pair { max_send_wr = 2, memory = 64 }
+	local q, qp = p.a.qp, p.a.qp.verbs
+	local ah = p.a.host.verbs.pd:create_ah { dgid = p.b.host.verbs:query_gid() }
+	t:delay(q:next_request(1), "1ms")
+	local op = q:submit_put { from = p.a.mem, to = p.b.mem }
+	qp:wr_start()
+	qp:wr_rdma_write { wr_id = 999, rkey = p.b.mem.rkey, remote_addr = p.b.mem.addr }
+	qp:wr_set_sge(p.a.mem)
+	qp:wr_set_ud_addr { ah = ah, remote_qpn = p.b.qp.verbs.qp_num }
+	t:expect(qp:wr_complete()):equals "OK"
+	t:run_for "500us"
+	t:expect(q:in_flight()):equals(1)
+	t:expect(op):is "pending"
+	t:wait(op)
+	t:expect(q:in_flight()):equals(0)
+end)
