@@ -161,8 +161,11 @@ static void cq_write(void *context, uint32_t tag, uint32_t ring, uint32_t counte
 		       size, entry, phase, cq->source_gid && entry->ah == 0xffff ? &gid : NULL);
 	cq->written[ring] = counter + 1;
 	cq->arrivals++;
+	/* It may have been armed in a way that nobody told of. */
 	if (cq->armed)
 		cq_event(object);
+	else
+		soft_cq_doorbell(object);
 }
 
 void soft_cq_doorbell(struct soft_object *object)
