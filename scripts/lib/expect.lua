@@ -37,23 +37,34 @@ local function cut(text)
 	return #text > MAX_SHOWN and text:sub(1, MAX_SHOWN) .. " ..." or text
 end
 
+local function step(k)
+	return (type(k) == "string" and "." or "") .. key_text(k)
+end
+
 --- Where A and B differ first: a path and the two values there; nil where they are equal.
-local function difference(a, b, path)
+--- SEEN has the pairs that are compared already: tables may hold themselves.
+local function difference(a, b, seen)
 	if type(a) ~= "table" or type(b) ~= "table" then
 		if a == b or (a ~= a and b ~= b) then
 			return nil
 		end
-		return path, a, b
+		return "", a, b
 	end
+	seen = seen or {}
+	seen[a] = seen[a] or {}
+	if seen[a][b] then
+		return nil
+	end
+	seen[a][b] = true
 	for k, v in pairs(a) do
-		local at, x, y = difference(v, b[k], path .. (type(k) == "string" and "." or "") .. key_text(k))
+		local at, x, y = difference(v, b[k], seen)
 		if at then
-			return at, x, y
+			return step(k) .. at, x, y
 		end
 	end
 	for k, v in pairs(b) do
 		if a[k] == nil then
-			return path .. (type(k) == "string" and "." or "") .. key_text(k), nil, v
+			return step(k), nil, v
 		end
 	end
 	return nil
@@ -68,7 +79,7 @@ end
 
 --- The value is equal to EXPECTED; tables by what they hold.
 function Expectation:equals(expected)
-	local at, got, want = difference(self.value, expected, "")
+	local at, got, want = difference(self.value, expected)
 	if not at then
 		return self
 	end
@@ -80,7 +91,7 @@ function Expectation:equals(expected)
 end
 
 function Expectation:differs_from(other)
-	if not difference(self.value, other, "") then
+	if not difference(self.value, other) then
 		fail("expected anything but %s", cut(expect.show(other)))
 	end
 	return self
@@ -143,7 +154,7 @@ function Expectation:contains(what)
 		end
 	elseif type(value) == "table" then
 		for _, v in pairs(value) do
-			if not difference(v, what, "") then
+			if not difference(v, what) then
 				return self
 			end
 		end

@@ -194,6 +194,67 @@ static int resume(lua_State *L)
 	return resume_in(L, co, n);
 }
 
+/*
+ * Lua counts how deep C calls itself in each coroutine, and 5.4.4 begins anew in one that is
+ * closed: a chain of them would use up the stack of the process. So deep is never needed.
+ */
+#define MAX_CLOSE_DEPTH 10
+
+/* coroutine.close, with the watchdog looking at the __close of what is closed. */
+static int close_coroutine(lua_State *L)
+{
+	struct srd_lua *lua = srd_lua_of(L);
+	lua_State *co = lua_tothread(L, 1), *before;
+	int status;
+
+	luaL_argexpected(L, co, 1, "coroutine");
+	if (lua->close_depth >= MAX_CLOSE_DEPTH)
+		srd_raise(L,
+			  "coroutine.close: coroutines that close one another are more than %d "
+			  "deep",
+			  MAX_CLOSE_DEPTH);
+	lua_settop(L, 1);
+	lua_pushvalue(L, lua_upvalueindex(1));
+	lua_insert(L, 1);
+	lua->close_depth++;
+	before = srd_lua_enter(lua, co);
+	status = lua_pcall(L, 1, LUA_MULTRET, 0);
+	srd_lua_leave(lua, before);
+	lua->close_depth--;
+	if (status != LUA_OK)
+		return lua_error(L);
+	return lua_gettop(L);
+}
+
+/* The handler of xpcall. No hook is called in the handler of an error that a hook raised. */
+static int handle(lua_State *L)
+{
+	if (srd_lua_of(L)->out_of_time)
+		return 1;
+	lua_pushvalue(L, lua_upvalueindex(1));
+	lua_insert(L, 1);
+	lua_call(L, 1, 1);
+	return 1;
+}
+
+static int handled(lua_State *L, int status, lua_KContext context)
+{
+	return lua_gettop(L);
+}
+
+/* xpcall: a handler that does not end would else outlive the limit of time. */
+static int guarded_call(lua_State *L)
+{
+	luaL_checktype(L, 2, LUA_TFUNCTION);
+	lua_pushvalue(L, 2);
+	lua_pushcclosure(L, handle, 1);
+	lua_replace(L, 2);
+	lua_pushvalue(L, lua_upvalueindex(1));
+	lua_insert(L, 1);
+	lua_callk(L, lua_gettop(L) - 1, LUA_MULTRET, 0, handled);
+	return handled(L, LUA_OK, 0);
+}
+
 static void remove_fields(lua_State *L, int table, const char *const *names)
 {
 	table = lua_absindex(L, table);
@@ -224,6 +285,7 @@ static void open_base(lua_State *L)
 	replace(L, "pairs", srd_pairs);
 	replace(L, "next", srd_next);
 	replace(L, "setmetatable", set_metatable);
+	replace(L, "xpcall", guarded_call);
 	lua_pop(L, 1);
 }
 
@@ -254,6 +316,7 @@ void srd_sandbox_open(lua_State *L, bool unsafe, uint64_t seed)
 	open_math(L, seed);
 	luaL_requiref(L, LUA_COLIBNAME, luaopen_coroutine, 1);
 	replace(L, "resume", resume);
+	replace(L, "close", close_coroutine);
 	luaL_requiref(L, LUA_TABLIBNAME, luaopen_table, 1);
 	luaL_requiref(L, LUA_UTF8LIBNAME, luaopen_utf8, 1);
 	if (unsafe) {

@@ -69,17 +69,34 @@ void srd_lua_close(struct srd_lua *lua)
 	lua->L = NULL;
 }
 
+lua_State *srd_lua_enter(struct srd_lua *lua, lua_State *co)
+{
+	lua_State *before = lua->running;
+
+	lua->running = co;
+	return before;
+}
+
+/* Else a loop that makes a coroutine each turn would lose one of them to each signal. */
+void srd_lua_leave(struct srd_lua *lua, lua_State *before)
+{
+	lua->running = before;
+	if (lua->out_of_time && before != lua->L)
+		srd_watchdog_interrupt(before);
+}
+
 int srd_lua_resume(lua_State *co, lua_State *from, int num_args, int *num_results)
 {
 	struct srd_lua *lua = srd_lua_of(co);
-	lua_State *before = lua->running;
-	int status;
+	lua_State *before = srd_lua_enter(lua, co);
+	int status = lua_resume(co, from, num_args, num_results);
 
-	lua->running = co;
-	status = lua_resume(co, from, num_args, num_results);
-	lua->running = before;
+	srd_lua_leave(lua, before);
 	return status;
 }
+
+/* Frames that are looked at: lua_getstack takes the longer the deeper the frame is. */
+#define MAX_LEVELS 250
 
 /*
  * The innermost frame of the script from LEVEL on, in *AR; false: there is none. The
@@ -88,7 +105,7 @@ int srd_lua_resume(lua_State *co, lua_State *from, int num_args, int *num_result
  */
 static bool script_frame(lua_State *L, int level, lua_Debug *ar)
 {
-	for (; lua_getstack(L, level, ar); level++) {
+	for (; level < MAX_LEVELS && lua_getstack(L, level, ar); level++) {
 		lua_getinfo(L, "l", ar);
 		if (ar->currentline > 0)
 			return true;
@@ -119,7 +136,8 @@ void srd_lua_callers(lua_State *co, char *text, size_t size)
 	lua_Debug ar;
 	int shown = 0;
 
-	for (int level = 0; shown <= MAX_CALLERS && lua_getstack(co, level, &ar); level++) {
+	for (int level = 0;
+	     shown <= MAX_CALLERS && level < MAX_LEVELS && lua_getstack(co, level, &ar); level++) {
 		lua_getinfo(co, "l", &ar);
 		if (ar.currentline > 0 && shown++ && used < size)
 			used += (size_t)snprintf(text + used, size - used,

@@ -31,6 +31,7 @@ struct srd_lua {
 	uint64_t deadline;   /* CLOCK_MONOTONIC ns */
 	volatile sig_atomic_t out_of_time;
 	uint32_t num_scenarios; /* calls of srd.scenario so far */
+	int close_depth;        /* calls of coroutine.close, one in another */
 	void (*log)(void *arg, const char *text);
 	void *log_arg;
 };
@@ -64,12 +65,19 @@ static inline struct srd_lua *srd_lua_of(lua_State *L)
  */
 int srd_lua_resume(lua_State *co, lua_State *from, int num_args, int *num_results);
 
+/* CO executes from here on. The one that did before, for srd_lua_leave. */
+lua_State *srd_lua_enter(struct srd_lua *lua, lua_State *co);
+/* BEFORE goes on: where time is over, not for long. */
+void srd_lua_leave(struct srd_lua *lua, lua_State *before);
+
 /* What a yield of the task scheduler hands through every coroutine of the script. */
 extern const char srd_lua_sentinel[1];
 
 /* Wall-clock limit of the calling thread's state; stop is harmless without a start. */
 int srd_watchdog_start(struct srd_lua *lua, uint64_t time_limit);
 void srd_watchdog_stop(struct srd_lua *lua);
+/* Let the next instruction of CO raise that time is over. */
+void srd_watchdog_interrupt(lua_State *co);
 /* Raise the error of a state that has run out of time. */
 int srd_watchdog_raise(lua_State *L);
 

@@ -40,6 +40,11 @@ static void hook(lua_State *L, lua_Debug *ar)
 	srd_watchdog_raise(L);
 }
 
+void srd_watchdog_interrupt(lua_State *co)
+{
+	lua_sethook(co, hook, LUA_MASKCOUNT, 1);
+}
+
 /* The signal of a timer that was deleted may still be under way: look at the clock. */
 static void expired(int number, siginfo_t *info, void *context)
 {
@@ -49,7 +54,7 @@ static void expired(int number, siginfo_t *info, void *context)
 	if (lua && monotonic() >= lua->deadline) {
 		lua->out_of_time = 1;
 		if (lua->running)
-			lua_sethook(lua->running, hook, LUA_MASKCOUNT, 1);
+			srd_watchdog_interrupt(lua->running);
 	}
 	errno = saved;
 }

@@ -22,6 +22,37 @@ srd.scenario("an endless loop in a coroutine", {}, function()
 	end)()
 end)
 
+srd.scenario("coroutines without end, each error caught", {}, function()
+	while true do
+		pcall(coroutine.wrap(function()
+			while true do -- luacheck: ignore 542
+			end
+		end))
+	end
+end)
+
+srd.scenario("a message handler that does not end", {}, function()
+	local function forever()
+		while true do -- luacheck: ignore 542
+		end
+	end
+	while true do
+		xpcall(forever, forever)
+	end
+end)
+
+srd.scenario("the closing of a coroutine does not end", {}, function()
+	local co = coroutine.create(function()
+		local _ <close> = setmetatable({}, { __close = function()
+			while true do -- luacheck: ignore 542
+			end
+		end })
+		coroutine.yield()
+	end)
+	coroutine.resume(co)
+	coroutine.close(co)
+end)
+
 srd.scenario("tasks without end", {}, function(t)
 	local function again() t:spawn(again) t:run_for "1us" end again()
 end)

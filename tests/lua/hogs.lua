@@ -28,6 +28,28 @@ srd.scenario("recursion through C", {}, function()
 	deeper "x"
 end)
 
+srd.scenario("coroutines that close one another", {}, function()
+	local cos = {}
+	for i = 1, 1000 do
+		cos[i] = coroutine.create(function()
+			local _ <close> = setmetatable({}, { __close = function()
+				assert(coroutine.close(cos[i + 1]))
+			end })
+			coroutine.yield()
+		end)
+		coroutine.resume(cos[i])
+	end
+	assert(coroutine.close(cos[1]))
+end)
+
+srd.scenario("tables that hold themselves", {}, function(t)
+	local a, b = { 1 }, { 1, { 1 } }
+	a[2], b[2][2] = a, b
+	t:expect(a):equals(b)
+	b[2][3] = "more"
+	t:expect(a):equals(b)
+end)
+
 srd.scenario("buffers without end", {}, function(t)
 	local a = t:host "a"
 	while true do
