@@ -104,7 +104,8 @@ stage_asan() {
 	build asan build-asan -Db_sanitize=address,undefined --buildtype=debugoptimized \
 		-Db_lundef=false
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-		suite build-asan --no-suite bench --no-suite determinism -t 4
+		suite build-asan --no-suite bench --no-suite determinism --no-suite slow --no-suite seeds \
+		--no-suite conformance -t 4
 	hashes build-asan
 }
 
