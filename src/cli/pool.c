@@ -131,6 +131,7 @@ static void __attribute__((noreturn)) work(const struct srd_cli_pool *pool, int 
 static void enter(struct run *run, const int down[2], const int up[2], pid_t parent)
 {
 	signal(SIGINT, SIG_IGN); /* the parent decides */
+	signal(SIGTERM, SIG_IGN);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(EXIT_FAILURE);
@@ -338,9 +339,10 @@ static int run_workers(struct run *run)
 	sigset_t block, mask;
 	int rc, rest;
 
-	/* SIGINT may come only while nothing but waiting is done. */
+	/* They may come only while nothing but waiting is done. */
 	sigemptyset(&block);
 	sigaddset(&block, SIGINT);
+	sigaddset(&block, SIGTERM);
 	sigprocmask(SIG_BLOCK, &block, &mask);
 	sigaction(SIGPIPE, &ignore, &before);
 	rc = work_through(run, &mask);

@@ -14,6 +14,7 @@
 #include "cli/plug_in.h"
 #include "cli/recorded.h"
 #include "cli/streams.h"
+#include "cli/written.h"
 #include "report/report.h"
 #include "verbs/alloc.h"
 #include "verbs/file.h"
@@ -42,13 +43,20 @@ static int read_file(struct replay *replay, struct srd_error *error)
 
 static int open_streams(struct replay *replay, struct srd_error *error)
 {
+	const struct srd_cli_written files[] = {
+		{"--trace", replay->options->trace.trace},
+		{"--timeline", replay->options->trace.timeline},
+	};
 	const struct srd_trace_run what = {
 		.script = replay->file.script_path,
 		.backend = replay->file.backend,
 		.profile = replay->file.profile.name,
 		.seed = replay->file.seed,
 	};
+	int rc = srd_cli_written_check(files, 2, &replay->options->arguments, error);
 
+	if (rc)
+		return rc;
 	return srd_cli_streams_open(&replay->options->trace, &what, &replay->streams,
 				    &replay->recorded.config, error);
 }

@@ -16,6 +16,7 @@
 #include "cli/progress.h"
 #include "cli/repeat.h"
 #include "cli/streams.h"
+#include "cli/written.h"
 #include "report/text.h"
 #include "verbs/alloc.h"
 
@@ -245,7 +246,7 @@ static int jobs(const struct srd_cli_run_options *options)
 /* Run everything that is planned; a negative errno, or how it ended. */
 static int work(struct run *run, struct srd_error *error)
 {
-	struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESETHAND}, before;
+	struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESETHAND}, before[2];
 	struct srd_cli_pool pool = {
 		.count = run->plan.count,
 		.jobs = run->jobs,
@@ -257,9 +258,11 @@ static int work(struct run *run, struct srd_error *error)
 	};
 	int rc;
 
-	sigaction(SIGINT, &action, &before);
+	sigaction(SIGINT, &action, &before[0]);
+	sigaction(SIGTERM, &action, &before[1]); /* how a CI system ends a job */
 	rc = srd_cli_pool_run(&pool, error);
-	sigaction(SIGINT, &before, NULL);
+	sigaction(SIGINT, &before[0], NULL);
+	sigaction(SIGTERM, &before[1], NULL);
 	srd_cli_progress_clear();
 	return rc;
 }
@@ -393,6 +396,18 @@ static int open_streams(struct run *run, struct srd_error *error)
 	return rc;
 }
 
+static int check_written(const struct srd_cli_run_options *options, struct srd_error *error)
+{
+	const struct srd_cli_written files[] = {
+		{"--junit", options->junit},
+		{"--json", options->json},
+		{"--trace", options->trace.trace},
+		{"--timeline", options->trace.timeline},
+	};
+
+	return srd_cli_written_check(files, 4, &options->arguments, error);
+}
+
 int srd_cli_run(const struct srd_cli_run_options *options)
 {
 	struct run *run = srd_calloc(1, sizeof(*run));
@@ -411,6 +426,8 @@ int srd_cli_run(const struct srd_cli_run_options *options)
 	if (!rc)
 		rc = srd_cli_plug_in_probe(options->plug_in.queue_pair, options->plug_in.scheduler,
 					   &error);
+	if (!rc)
+		rc = check_written(options, &error);
 	if (!rc)
 		rc = srd_cli_outputs_open(options, &run->outputs, &error);
 	if (!rc)

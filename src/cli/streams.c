@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <string.h>
-
 #include "cli/streams.h"
 
 bool srd_cli_streams_wanted(const struct srd_cli_trace *options)
@@ -22,10 +19,6 @@ int srd_cli_streams_open(const struct srd_cli_trace *options, const struct srd_t
 	int rc = 0;
 
 	*streams = (struct srd_cli_streams){0};
-	if (options->trace && options->timeline && !strcmp(options->trace, options->timeline))
-		return srd_error_set(error, -EINVAL,
-				     "the trace and the timeline cannot both go to %s",
-				     options->trace);
 	if (options->trace)
 		rc = srd_trace_create(options->trace, run, &streams->trace, error);
 	if (!rc && options->timeline)

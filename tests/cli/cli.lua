@@ -322,6 +322,11 @@ case("interrupted",
 	"timeout --foreground -s INT --preserve-status 1 " .. program .. " run --jobs 2 " .. S .. "loop.lua", 130,
 	{ out = "interrupted before all was run", last = "2 passed, 0 failed, 0 skipped" })
 
+case("terminated",
+	"timeout --foreground -s TERM --preserve-status 1 " .. program .. " run --jobs 2 --json r.json " .. S
+		.. "loop.lua; s=$?; tail -c 150 r.json; exit $s", 130,
+	{ out = { "interrupted before all was run", '"passed":2,"failed":0,"skipped":0' } })
+
 -- Reports
 case("an unwritable report", "srdlab run --junit /nowhere/x.xml " .. S .. "pass.lua", 2,
 	{ out = "", err = "the report /nowhere/x.xml cannot be written: No such file or directory" })
@@ -346,6 +351,11 @@ case("JSON on standard output", "srdlab run --json - " .. S .. "pass.lua", 0,
 	{ out = { '{"format":"srdlab-report"', '"passed":3,"failed":0,"skipped":0' }, err = "3 passed" })
 case("two on standard output", "srdlab run --json - --tap " .. S .. "pass.lua", 2,
 	{ err = "cannot both go to standard output" })
+case("two reports to one file", "srdlab run --json r.out "
+	.. "--junit r.out " .. S .. "pass.lua", 2, { err = "--junit and --json cannot both go to r.out" })
+case("a report over a script", "cp " .. S .. "pass.lua mine.lua; srdlab run --json mine.lua mine.lua:1; s=$?; "
+	.. "cmp mine.lua " .. S .. "pass.lua && exit $s", 2,
+	{ out = "", err = "--json would write over mine.lua, which this command reads" })
 case("the slowest", "srdlab run --slowest 2 " .. S .. "pass.lua", 0, { out = "\nslowest:\n" })
 
 -- The small commands
