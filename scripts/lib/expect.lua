@@ -133,6 +133,9 @@ function Expectation:same_content(other)
 		end
 		fail("expected the bytes %s, got %s", cut(expect.show(other)), cut(expect.show(got)))
 	end
+	if core.kind(other) ~= "memory" then
+		fail("same_content: memory or a string is expected to compare with, not %s", type(other))
+	end
 	if value.size ~= other.size then
 		fail("expected the same content, but the sizes differ: %d and %d bytes", value.size, other.size)
 	end
@@ -149,6 +152,9 @@ end
 function Expectation:contains(what)
 	local value = self.value
 	if type(value) == "string" then
+		if type(what) ~= "string" then
+			fail("contains: a string contains strings, not %s", type(what))
+		end
 		if value:find(what, 1, true) then
 			return self
 		end
@@ -191,6 +197,8 @@ local function ordered(name, test)
 	Expectation[name] = function(self, bound)
 		if type(self.value) ~= "number" then
 			fail("%s: a number is expected, got %s", name, cut(expect.show(self.value)))
+		elseif type(bound) ~= "number" then
+			fail("%s: the bound is a number, not %s", name, type(bound))
 		elseif not test(self.value, bound) then
 			fail("expected %s %s, got %s", name:gsub("_", " "), expect.show(bound), expect.show(self.value))
 		end

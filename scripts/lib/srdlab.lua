@@ -60,6 +60,9 @@ end
 --- The fields of both tables; where both have one, that of the second.
 function srd.with(fields, more)
 	local out = {}
+	if type(fields) ~= "table" or type(more) ~= "table" then
+		core.raise "srd.with: two tables of fields are expected"
+	end
 	for _, from in ipairs { fields, more } do
 		for k, v in pairs(from) do
 			out[k] = v
@@ -83,6 +86,9 @@ local own = { memory = true, kind = true, connect = true }
 --- Two hosts, a and b, with a connected queue pair each; and memory where a size is given.
 function t.pair(self, options)
 	options = options or {}
+	if type(options) ~= "table" then
+		core.raise(("t:pair: a table of options is expected, not %s"):format(type(options)))
+	end
 	local fields = copy(options, own)
 	local pair = {}
 	for _, name in ipairs { "a", "b" } do

@@ -14,6 +14,12 @@ local function check(call, answer)
 	end
 end
 
+local function check_table(what, value)
+	if type(value) ~= "table" then
+		core.raise(("%s is expected, not %s"):format(what, type(value)))
+	end
+end
+
 local function made(call, object, errno)
 	return object or core.raise(("%s: %s"):format(call, errno))
 end
@@ -47,6 +53,10 @@ end
 
 --- A session of all these requests; the errno of its end.
 function qp.post(self, list, peer)
+	check_table("qp:post: a list of requests", list)
+	for _, wr in ipairs(list) do
+		check_table("qp:post: a request { \"write\", from = ..., to = ... }", wr)
+	end
 	self:wr_start()
 	for _, wr in ipairs(list) do
 		build(self, wr, peer)
@@ -57,6 +67,7 @@ end
 --- A queue pair with a completion queue and memory, by verbs alone, in RTS.
 function t.verbs_end(self, name, options)
 	options = options or {}
+	check_table("t:verbs_end: a table of options", options)
 	local host = self:host(name)
 	local cq = options.send_cq or made("create_cq", host.verbs:create_cq(options.cqe or 64))
 	local made_qp = made("create_qp_ex", host.verbs:create_qp_ex {
@@ -72,6 +83,8 @@ end
 
 --- Where requests to the end B go: through a new address handle of A's host.
 local function address(a, b)
+	check_table("srd.address: an end, as t:verbs_end gives it,", a)
+	check_table("srd.address: an end, as t:verbs_end gives it,", b)
 	local gid = b.host.verbs:query_gid()
 	return { ah = made("create_ah", a.host.verbs.pd:create_ah { dgid = gid }), remote_qpn = b.qp.qp_num,
 		remote_qkey = b.qkey }
@@ -80,6 +93,7 @@ end
 --- Two ends that know each other: a.peer is where requests to b go, and the other way round.
 function t.verbs_pair(self, options)
 	options = options or {}
+	check_table("t:verbs_pair: a table of options", options)
 	local a = self:verbs_end("a", options.a or options)
 	local b = self:verbs_end("b", options.b or options)
 	a.peer, b.peer = address(a, b), address(b, a)

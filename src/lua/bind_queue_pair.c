@@ -191,8 +191,13 @@ static void read_transfer(lua_State *L, const char *what, enum srd_op_kind kind,
 	if (!lua_istable(L, 2))
 		srd_raise(L, "%s: a table { from = memory, to = memory } is expected", what);
 	for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) {
-		const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+		const char *name;
 
+		if (lua_type(L, -2) != LUA_TSTRING)
+			srd_raise(L,
+				  "%s: its fields need their names: { from = memory, to = memory }",
+				  what);
+		name = lua_tostring(L, -2);
 		if (!strcmp(name, "from")) {
 			srd_view_check(L, -1, what, kind == SRD_OP_PUT, &t->from);
 			from = true;

@@ -93,12 +93,24 @@ void *srd_object_test(lua_State *L, int index, enum srd_object_type type)
 	return object;
 }
 
+/* The type of a value; of an object what it is. */
+static const char *kind_of(lua_State *L, int index)
+{
+	const struct srd_object *object = lua_touserdata(L, index);
+
+	if (object && lua_rawlen(L, index) >= sizeof(*object) && object->lua == srd_lua_of(L))
+		return names[object->type];
+	return luaL_typename(L, index);
+}
+
 void *srd_object_check(lua_State *L, int index, enum srd_object_type type)
 {
 	struct srd_object *object = srd_object_test(L, index, type);
 
 	if (!object)
-		srd_raise(L, "a %s is expected, not %s", names[type], luaL_typename(L, index));
+		srd_raise(L, "%s %s is expected, not %s",
+			  strchr("aeiou", names[type][0]) ? "an" : "a", names[type],
+			  kind_of(L, index));
 	if (object->gone)
 		srd_raise(L, "this %s is released", names[type]);
 	return object;

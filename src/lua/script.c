@@ -12,6 +12,7 @@
 #include "verbs/alloc.h"
 #include "verbs/file.h"
 #include "verbs/nearest.h"
+#include "verbs/units.h"
 
 #define MAX_SCRIPT_SIZE ((size_t)16 << 20)
 
@@ -363,14 +364,17 @@ static int to_text(lua_State *L)
 void srd_script_explain(lua_State *co, int status, const struct srd_script *script,
 			struct srd_place *out)
 {
+	static const char no_place[] = "?:-1: "; /* of libraries, which have no lines */
 	struct srd_lua *lua = srd_lua_of(co);
 	const char *text = NULL;
+	char limit[32];
 
 	out->line = 0;
 	if (status == LUA_ERRMEM) {
 		out->line = srd_lua_error_line(co);
-		snprintf(out->text, sizeof(out->text), "out of memory: the script may take %zu KiB",
-			 lua->limit >> 10);
+		srd_units_format(SRD_UNIT_SIZE, lua->limit, limit, sizeof(limit));
+		snprintf(out->text, sizeof(out->text),
+			 "out of memory: the script may take %s (--memory)", limit);
 		return;
 	}
 	if (lua_type(co, -1) == LUA_TSTRING) {
@@ -383,6 +387,8 @@ void srd_script_explain(lua_State *co, int status, const struct srd_script *scri
 	}
 	if (!text)
 		text = "an error without a text";
+	if (!strncmp(text, no_place, strlen(no_place)))
+		text += strlen(no_place);
 	out->line = split_position(script->chunk_name + 1, &text);
 	if (!out->line)
 		out->line = srd_lua_error_line(co);

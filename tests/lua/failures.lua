@@ -182,3 +182,7 @@ srd.scenario("a loss of two errors", {}, function(t)
 	local p = t:pair { memory = 64 }
 	t:wait { p.a.qp:submit_put { from = p.a.mem:slice(0, 0), to = p.b.mem }, t:spawn(function() error "in a task" end) }
 end)
+
+srd.scenario("an error inside of a library has no place there", {}, function(t)
+	table.sort { 1, "two", t }
+end)

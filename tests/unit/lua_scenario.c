@@ -200,7 +200,7 @@ static void test_bad_scripts(void **state)
 		"dir/test.lua:1: out of time: the scenario ran longer than 200 ms of wall time");
 	time_limit = 0;
 	refused("local t = {}\nwhile true do t[#t + 1] = {} end", -ENOMEM,
-		"dir/test.lua:2: out of memory: the script may take 4096 KiB");
+		"dir/test.lua:2: out of memory: the script may take 4MiB (--memory)");
 	assert_int_equal(srd_script_load("/nowhere/x.lua", &sandbox, &script, &error), -ENOENT);
 	assert_null(script);
 	assert_non_null(strstr(error.message, "/nowhere/x.lua"));
