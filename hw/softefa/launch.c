@@ -79,7 +79,7 @@ static int set_environment(const struct srd_launch_options *options, const char 
 /* Beside the program in a build, or where it was installed. */
 static int find_library(char path[PATH_MAX], struct srd_error *error)
 {
-	static const char *const places[] = {"hw/softefa", "../" SOFT_LIBDIR, "."};
+	static const char *const places[] = {"hw/softefa", ("../" SOFT_LIBDIR), "."};
 	const char *given = getenv("SRDLAB_DEVICE_LIBRARY");
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);

@@ -4,6 +4,7 @@
 #define SRD_FUZZ_SOFTEFA_H
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>

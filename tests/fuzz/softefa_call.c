@@ -80,23 +80,22 @@ static void attribute(struct input *in, struct ib_uverbs_attr *attr, uint8_t *by
 
 static void one_call(struct input *in)
 {
-	struct {
-		struct ib_uverbs_ioctl_hdr header;
-		struct ib_uverbs_attr attr[SOFT_MAX_ATTRS];
-	} command = {0};
+	uint64_t words[(sizeof(struct ib_uverbs_ioctl_hdr) +
+			SOFT_MAX_ATTRS * sizeof(struct ib_uverbs_attr)) /
+		       8] = {0};
+	struct ib_uverbs_ioctl_hdr *header = (struct ib_uverbs_ioctl_hdr *)words;
 	static uint8_t bytes[SOFT_MAX_ATTRS][MAX_BYTES];
 	struct soft_call call = {.file = FUZZ_FILE};
 	uint8_t num;
 
-	command.header.object_id = byte(in);
-	take(in, &command.header.method_id, 2);
+	header->object_id = byte(in);
+	take(in, &header->method_id, 2);
 	num = byte(in) % SOFT_MAX_ATTRS;
-	command.header.num_attrs = num;
-	command.header.length =
-		(uint16_t)(sizeof(command.header) + num * sizeof(struct ib_uverbs_attr));
+	header->num_attrs = num;
+	header->length = (uint16_t)(sizeof(*header) + num * sizeof(struct ib_uverbs_attr));
 	for (uint8_t i = 0; i < num; i++)
-		attribute(in, &command.attr[i], bytes[i]);
-	if (!soft_call_read(&call, (uintptr_t)&command))
+		attribute(in, &header->attrs[i], bytes[i]);
+	if (!soft_call_read(&call, (uintptr_t)header))
 		soft_command(&call);
 }
 

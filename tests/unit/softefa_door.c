@@ -52,21 +52,21 @@ void soft_unwrap_cq(uint32_t handle)
 }
 
 /* A call that is put together attribute by attribute. */
-static struct {
-	struct ib_uverbs_ioctl_hdr header;
-	struct ib_uverbs_attr attr[SOFT_MAX_ATTRS + 1];
-} command;
+static uint64_t words[(sizeof(struct ib_uverbs_ioctl_hdr) +
+		       (SOFT_MAX_ATTRS + 1) * sizeof(struct ib_uverbs_attr)) /
+		      8];
+static struct ib_uverbs_ioctl_hdr *const header = (struct ib_uverbs_ioctl_hdr *)words;
 
 static void begin(uint16_t object, uint16_t method)
 {
-	memset(&command, 0, sizeof(command));
-	command.header.object_id = object;
-	command.header.method_id = method;
+	memset(words, 0, sizeof(words));
+	header->object_id = object;
+	header->method_id = method;
 }
 
 static struct ib_uverbs_attr *add(uint16_t id, uint16_t len, uint64_t data)
 {
-	struct ib_uverbs_attr *attr = &command.attr[command.header.num_attrs++];
+	struct ib_uverbs_attr *attr = &header->attrs[header->num_attrs++];
 
 	*attr = (struct ib_uverbs_attr){.attr_id = id, .len = len, .data = data};
 	return attr;
@@ -87,9 +87,8 @@ static int go(void)
 	struct soft_call call = {.file = FUZZ_FILE};
 	int err;
 
-	command.header.length = (uint16_t)(sizeof(command.header) +
-					   command.header.num_attrs * sizeof(command.attr[0]));
-	err = soft_call_read(&call, (uintptr_t)&command);
+	header->length = (uint16_t)(sizeof(*header) + header->num_attrs * sizeof(header->attrs[0]));
+	err = soft_call_read(&call, (uintptr_t)header);
 	return err ? err : soft_command(&call);
 }
 
@@ -177,7 +176,7 @@ static int new_cq(const struct cq_args *args, uint32_t *handle)
 	if (args->channel != -1)
 		add(UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL, 0, 0)->data_s64 = args->channel;
 	err = go();
-	*handle = (uint32_t)command.attr[0].data;
+	*handle = (uint32_t)header->attrs[0].data;
 	if (!err)
 		assert_int_equal(granted, args->entries);
 	return err;
@@ -217,7 +216,7 @@ static int new_qp(const struct qp_args *args, uint32_t *handle)
 	add_bytes(UVERBS_ATTR_UHW_IN, &args->efa, sizeof(args->efa));
 	add(UVERBS_ATTR_UHW_OUT, sizeof(efa), (uintptr_t)&efa);
 	err = go();
-	*handle = (uint32_t)command.attr[0].data;
+	*handle = (uint32_t)header->attrs[0].data;
 	if (!err)
 		assert_memory_equal(&cap, &args->cap, sizeof(cap));
 	return err;
@@ -355,7 +354,7 @@ static void calls_that_are_none(void **state)
 		begin(object, 99);
 		assert_int_equal(go(), EPROTONOSUPPORT);
 	}
-	command.header.reserved1 = 1;
+	header->reserved1 = 1;
 	assert_int_equal(go(), EPROTONOSUPPORT);
 	begin(0, 0);
 	for (int i = 0; i < SOFT_MAX_ATTRS + 1; i++)
@@ -415,7 +414,7 @@ static void what_the_device_says(void **state)
 	add(UVERBS_ATTR_QUERY_PORT_PORT_NUM, 1, 2);
 	add(UVERBS_ATTR_QUERY_PORT_RESP, sizeof(port), (uintptr_t)&port);
 	assert_int_equal(go(), EINVAL);
-	command.attr[0].data = 1;
+	header->attrs[0].data = 1;
 	assert_int_equal(go(), 0);
 	assert_int_equal(port.legacy_resp.active_speed, 32);
 	begin(0, 7);
@@ -686,7 +685,7 @@ static void events_are_read_or_taken_back(void **state)
 	assert_int_equal(go(), EINVAL);
 	add(UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE, 0, 0);
 	assert_int_equal(go(), 0);
-	close((int)command.attr[0].data_s64);
+	close((int)header->attrs[0].data_s64);
 }
 
 static void addresses_that_are_not_there(void **state)
