@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,6 +207,22 @@ void srd_script_profile(lua_State *L, int index, const struct srd_profile *other
 	lua_settop(L, top);
 }
 
+/* A name stands in one line of every report. */
+static void check_name(lua_State *L, int index)
+{
+	size_t length;
+	const char *name = lua_tolstring(L, index, &length);
+
+	if (!length)
+		srd_raise(L, "srd.scenario: the name is empty");
+	for (size_t i = 0; i < length; i++)
+		if (iscntrl((unsigned char)name[i]))
+			srd_raise(L,
+				  "srd.scenario: the name has a control character at %d: it is "
+				  "one line of text",
+				  (int)i + 1);
+}
+
 static int scenario(lua_State *L)
 {
 	struct srd_lua *lua = srd_lua_of(L);
@@ -214,8 +231,9 @@ static int scenario(lua_State *L)
 
 	if (lua->run && lua->run->current)
 		srd_raise(L, "srd.scenario: not inside a scenario");
-	if (lua_type(L, 1) != LUA_TSTRING || !lua_rawlen(L, 1))
+	if (lua_type(L, 1) != LUA_TSTRING)
 		srd_raise(L, "srd.scenario: the first argument is the scenario's name, a string");
+	check_name(L, 1);
 	if (lua_isfunction(L, 2)) { /* no options */
 		lua_newtable(L);
 		lua_insert(L, 2);

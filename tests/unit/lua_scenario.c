@@ -149,6 +149,11 @@ static void test_bad_scripts(void **state)
 	refused(PRELUDE "srd.scenario(1)", -EINVAL,
 		"dir/test.lua:2: srd.scenario: the first argument is the scenario's name, a "
 		"string");
+	refused(PRELUDE "srd.scenario('', print)", -EINVAL,
+		"dir/test.lua:2: srd.scenario: the name is empty");
+	refused(PRELUDE "srd.scenario('x\\ny', print)", -EINVAL,
+		"dir/test.lua:2: srd.scenario: the name has a control character at 2: it is one "
+		"line of text");
 	refused(PRELUDE "srd.scenario('x', {})", -EINVAL,
 		"dir/test.lua:2: srd.scenario: the arguments are a name, a table of options, and "
 		"a function");
