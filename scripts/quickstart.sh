@@ -6,7 +6,7 @@ cd "$top"
 
 install_packages build
 say "building"
-build_in build --buildtype=release
+build_in build --buildtype=release -Db_lto=true
 say "running scripts/scenarios/chunks.lua on the mock"
 build/srdlab run --verbose scripts/scenarios/chunks.lua
 say "done. Next: build/srdlab run scripts/scenarios, or write a scenario (README.md)"
