@@ -55,6 +55,10 @@ build_in() {
 	dir=$1
 	shift
 	[ -f "$dir/build.ninja" ] || meson setup "$dir" "$top" "$@" >/dev/null || return 1
+	if [ -t 1 ]; then
+		ninja -C "$dir"
+		return
+	fi
 	ninja -C "$dir" >"$dir/build.log" 2>&1 || {
 		tail -n 40 "$dir/build.log" >&2
 		return 1
