@@ -117,7 +117,7 @@ stage_tsan() {
 stage_valgrind() {
 	[ -f build-release/build.ninja ] || build gcc-release build-release --buildtype=release
 	suite build-release --suite unit -t 10 --wrap \
-		'valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite'
+		"valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite --suppressions=$top/tests/valgrind.supp"
 }
 
 stage_fuzz() {
