@@ -20,7 +20,7 @@
 
 #define EVENT_ROOM   262144
 #define ANSWER_LIMIT ((size_t)16 << 20)
-#define GRACE        UINT64_C(1000000000) /* ns: for its own end, then for telling where it hangs */
+#define GRACE        UINT64_C(3000000000) /* ns: for its own end, then for telling where it hangs */
 
 struct process {
 	pid_t pid; /* 0: it is gone */

@@ -19,7 +19,7 @@ static void the_library_that_runs_is_known(void **state)
 	assert_string_equal(version, SRD_RDMA_CORE_VERSION);
 }
 
-/* Skipped on a machine that has one. */
+/* A machine that has one opens it. */
 static void no_device_is_no_crash(void **state)
 {
 	struct srd_backend_options options = {0};
@@ -28,8 +28,9 @@ static void no_device_is_no_crash(void **state)
 	int rc = srd_backend_find("efa")->open(&options, &verbs, &error);
 
 	if (!rc) {
+		assert_non_null(verbs);
 		verbs->close(verbs);
-		skip();
+		return;
 	}
 	assert_int_equal(rc, -ENODEV);
 	assert_non_null(strstr(error.message, "EFA device"));
