@@ -368,6 +368,9 @@ const srd_queue_pair_ops *srdlab_queue_pair_v1()
 		put,
 		get,
 		poll,
+		nullptr, // add_peer, put_to, get_from: it has one peer
+		nullptr,
+		nullptr,
 	};
 
 	return &ops;

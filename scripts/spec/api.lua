@@ -119,6 +119,8 @@ return {
 		},
 		methods = {
 			m("connect", { { "peer", "srd.endpoint" } }, nil, "To RTS towards an endpoint. Raises where it fails."),
+			m("add_peer", { { "peer", "srd.queue_pair|srd.endpoint" } }, "integer",
+				"One more peer on this queue pair; its number, for the field peer of a transfer. Needs peers."),
 			m("endpoint", {}, "srd.endpoint", "What a peer needs to connect."),
 			m("put", { { "transfer", "srd.transfer" } }, "srd.op", "RDMA write, straight to the queue pair. Raises where it cannot be posted."),
 			m("get", { { "transfer", "srd.transfer" } }, "srd.op", "RDMA read, straight to the queue pair. Raises where it cannot be posted."),
@@ -254,7 +256,8 @@ return {
 			p("inline?", "srd.memory"), p("list?", "(srd.memory|srd.sge)[]"), p("imm_data?", "integer"),
 			p("flags?", "string"), p("peer?", "srd.ud_addr") } },
 	{ name = "transfer", kind = "table", doc = "What a put or get moves.",
-		properties = { p("from", "srd.memory|srd.view"), p("to", "srd.memory|srd.view") } },
+		properties = { p("from", "srd.memory|srd.view"), p("to", "srd.memory|srd.view"),
+			p("peer?", "integer", "as add_peer gave it; 0: that of connect") } },
 	{ name = "result", kind = "table", doc = "How an op ended: status and vendor_err, or errno and message where no request is the cause.",
 		properties = { p("status?", "string"), p("vendor_err?", "integer"), p("errno?", "string"), p("message?", "string") } },
 }

@@ -16,7 +16,8 @@ return {
 		{ { "index", "u32" }, { "verdict", "verdict" } }),
 	ev("op_begin", "engine", "qp", "A put or get was submitted; path 0: straight to the queue pair, 1: scheduler.",
 		{ { "kind", "op_kind" }, { "path", "u32" }, { "local_addr", "u64", "hex" }, { "local_size", "u64" },
-			{ "remote_addr", "u64", "hex" }, { "remote_size", "u64" }, { "lkey", "u32", "hex" }, { "rkey", "u32", "hex" } }),
+			{ "remote_addr", "u64", "hex" }, { "remote_size", "u64" }, { "lkey", "u32", "hex" }, { "rkey", "u32", "hex" },
+			{ "peer", "u32" } }),
 	ev("op_post_begin", "engine", "qp", "The queue pair is asked to post this op now.",
 		{ { "num_wr_asked", "u64" } }),
 	ev("op_post_end", "engine", "qp", "It answered: result 0 or a negative errno (as u32), the ids it returned.",
@@ -104,4 +105,7 @@ return {
 		{ { "from", "qp_state" }, { "to", "qp_state" } }),
 	ev("dev_fault", "device", "qp", "A fault that the script asked for took effect (enum srd_lab_kind).",
 		{ { "ordinal", "u64" }, { "kind", "u32" }, { "status", "u32", "efa_status" } }),
+	-- engine, of later versions
+	ev("peer_add", "engine", "qp", "add_peer was called and answered: this endpoint is peer number `peer` from now on.",
+		{ { "result", "u32", "errno" }, { "peer", "u32" }, { "remote_qpn", "u32" }, { "gid_hi", "u64", "hex" }, { "gid_lo", "u64", "hex" } }),
 }

@@ -146,6 +146,14 @@ static void connect_to(lua_State *L, struct srd_queue_pair_object *q,
 		srd_raise(L, "connect: %s", error.message);
 }
 
+static void read_endpoint(lua_State *L, int index, struct srd_endpoint *peer)
+{
+	srd_marshal_from(L, index, &srd_struct_endpoint, peer);
+	if (lua_getfield(L, index, "has_gid") == LUA_TNIL &&
+	    lua_getfield(L, index, "gid") != LUA_TNIL)
+		peer->has_gid = true;
+}
+
 /* q:connect(endpoint) */
 static int q_connect(lua_State *L)
 {
@@ -153,11 +161,32 @@ static int q_connect(lua_State *L)
 	struct srd_endpoint peer = {0};
 
 	srd_run_at(L);
-	srd_marshal_from(L, 2, &srd_struct_endpoint, &peer);
-	if (lua_getfield(L, 2, "has_gid") == LUA_TNIL && lua_getfield(L, 2, "gid") != LUA_TNIL)
-		peer.has_gid = true;
+	read_endpoint(L, 2, &peer);
 	connect_to(L, q, &peer);
 	return 0;
+}
+
+/* q:add_peer(endpoint or queue pair): its number, for the field peer of a transfer. */
+static int q_add_peer(lua_State *L)
+{
+	struct srd_queue_pair_object *q = check_queue_pair(L, 1);
+	struct srd_queue_pair_object *other = srd_object_test(L, 2, SRD_OBJECT_QUEUE_PAIR);
+	struct srd_endpoint peer = {0};
+	struct srd_error error;
+	uint32_t number;
+
+	srd_run_at(L);
+	if (other) {
+		other = check_queue_pair(L, 2);
+		if (qp_ops->endpoint(other->qp, &peer, &error))
+			srd_raise(L, "q:add_peer: %s", error.message);
+	} else {
+		read_endpoint(L, 2, &peer);
+	}
+	if (qp_ops->add_peer(q->qp, &peer, &number, &error))
+		srd_raise(L, "q:add_peer: %s", error.message);
+	lua_pushinteger(L, number);
+	return 1;
 }
 
 /* t:connect(a, b): the second, which is the passive one, is ready before the first. */
@@ -181,9 +210,10 @@ int srd_connect(lua_State *L)
 struct transfer {
 	struct srd_view from;
 	struct srd_view to;
+	uint32_t peer; /* 0: that of connect */
 };
 
-/* The fields of the table at 2: exactly from and to. */
+/* The fields of the table at 2: from and to, and peer where it is not that of connect. */
 static void read_transfer(lua_State *L, const char *what, enum srd_op_kind kind, struct transfer *t)
 {
 	bool from = false, to = false;
@@ -204,9 +234,13 @@ static void read_transfer(lua_State *L, const char *what, enum srd_op_kind kind,
 		} else if (!strcmp(name, "to")) {
 			srd_view_check(L, -1, what, kind == SRD_OP_GET, &t->to);
 			to = true;
+		} else if (!strcmp(name, "peer")) {
+			t->peer = (uint32_t)srd_check_uint(L, -1, what, UINT32_MAX);
 		} else {
-			srd_raise(L, "%s: unknown field \"%s\"; there are \"from\" and \"to\"",
-				  what, name);
+			srd_raise(
+				L,
+				"%s: unknown field \"%s\"; there are \"from\", \"to\" and \"peer\"",
+				what, name);
 		}
 	}
 	if (!from || !to)
@@ -222,6 +256,7 @@ static void make_op(const struct transfer *t, enum srd_op_kind kind, struct srd_
 		.kind = kind,
 		.local = {local->addr, local->size, local->key},
 		.remote = {remote->addr, remote->size, remote->key},
+		.peer = t->peer,
 	};
 }
 
@@ -246,6 +281,11 @@ static int submit(lua_State *L, const char *what, enum srd_op_kind kind)
 	struct srd_error error;
 	int ret;
 
+	if (op->op.peer && !srd_scheduler_has_peers(run->scheduler_ops)) {
+		srd_op_settle(run, op);
+		srd_raise(L, "%s: scheduler %s knows of one peer only", what,
+			  run->scheduler_ops->name);
+	}
 	op->sequence = ++q->num_submitted;
 	q->num_pending++;
 	run->submitting = op;
@@ -288,9 +328,11 @@ static int post(lua_State *L, const char *what, enum srd_op_kind kind)
 	lua_pop(L, 1);
 	run->submitting = op;
 	if (kind == SRD_OP_PUT)
-		ret = qp_ops->put(q->qp, &op->op.remote, &op->op.local, &ids, &error);
+		ret = qp_ops->put_to(q->qp, op->op.peer, &op->op.remote, &op->op.local, &ids,
+				     &error);
 	else
-		ret = qp_ops->get(q->qp, &op->op.local, &op->op.remote, &ids, &error);
+		ret = qp_ops->get_from(q->qp, op->op.peer, &op->op.local, &op->op.remote, &ids,
+				       &error);
 	run->submitting = NULL;
 	if (!ret)
 		ret = scheduler_ops->adopt(q->scheduler, &ids, op->op.cookie, &error);
@@ -463,6 +505,7 @@ static bool q_property(lua_State *L, const char *name)
 
 static const luaL_Reg methods[] = {
 	{"connect", q_connect},
+	{"add_peer", q_add_peer},
 	{"endpoint", q_endpoint},
 	{"put", q_put},
 	{"get", q_get},

@@ -97,6 +97,20 @@ static void skip(struct srd_run *run, const char *format, ...)
 	run->failed_alloc |= !run->result->skip_reason;
 }
 
+/* More peers than one on a queue pair are for the queue pair and the scheduler to have. */
+static bool lacks_peers(struct srd_run *run)
+{
+	if (!srd_queue_pair_has_peers(run->queue_pair_ops))
+		skip(run, "needs \"peers\": queue pair %s has no add_peer, it has one peer",
+		     run->queue_pair_ops->name);
+	else if (!srd_scheduler_has_peers(run->scheduler_ops))
+		skip(run, "needs \"peers\": scheduler %s knows of one peer only",
+		     run->scheduler_ops->name);
+	else
+		return false;
+	return true;
+}
+
 /* Whether the backend lacks something that the scenario needs: then it is skipped. */
 static bool lacks_ability(struct srd_run *run)
 {
@@ -107,6 +121,8 @@ static bool lacks_ability(struct srd_run *run)
 		return true;
 	}
 	for (const char *const *need = run->info->needs; *need; need++) {
+		if (!strcmp(*need, "peers") && lacks_peers(run))
+			return true;
 		for (size_t i = 0; i < sizeof(abilities) / sizeof(abilities[0]); i++) {
 			if (strcmp(*need, abilities[i].name) || backend->can & abilities[i].can)
 				continue;

@@ -20,7 +20,7 @@
 /* ---- srd.scenario(name, options, body) ---- */
 
 static const char *const needs[] = {
-	"faults", "fabric", "virtual_time", "origin", "hosts",
+	"faults", "fabric", "virtual_time", "origin", "hosts", "peers",
 };
 
 static void check_needs(lua_State *L, int options)

@@ -171,36 +171,73 @@ static void check_ids(const char *call, int rc, const struct srd_wr_ids *ids,
 			  ids->count, ids->capacity);
 }
 
-static int qp_put(struct srd_queue_pair *qp, const struct srd_remote_view *to,
-		  const struct srd_local_view *from, struct srd_wr_ids *ids,
-		  struct srd_error *error)
+/* A put or get of CALL; PEER 0: that of connect. */
+static int qp_put_to(struct srd_queue_pair *qp, uint32_t peer, const struct srd_remote_view *to,
+		     const struct srd_local_view *from, struct srd_wr_ids *ids,
+		     struct srd_error *error)
 {
-	static const char call[] = "queue pair put";
+	const char *call = peer ? "queue pair put_to" : "queue pair put";
 	const struct srd_wr_ids given = *ids;
 	const char *before = srd_blame_enter(call);
 	int rc;
 
 	srd_blame_thread(call);
 	error_before(error);
-	rc = answer(call, queue_pair->put(qp, to, from, ids, error), 0, error);
+	rc = peer ? queue_pair->put_to(qp, peer, to, from, ids, error)
+		  : queue_pair->put(qp, to, from, ids, error);
+	answer(call, rc, 0, error);
 	check_ids(call, rc, ids, &given);
 	srd_blame_leave(before);
 	return rc;
+}
+
+static int qp_get_from(struct srd_queue_pair *qp, uint32_t peer, const struct srd_local_view *to,
+		       const struct srd_remote_view *from, struct srd_wr_ids *ids,
+		       struct srd_error *error)
+{
+	const char *call = peer ? "queue pair get_from" : "queue pair get";
+	const struct srd_wr_ids given = *ids;
+	const char *before = srd_blame_enter(call);
+	int rc;
+
+	srd_blame_thread(call);
+	error_before(error);
+	rc = peer ? queue_pair->get_from(qp, peer, to, from, ids, error)
+		  : queue_pair->get(qp, to, from, ids, error);
+	answer(call, rc, 0, error);
+	check_ids(call, rc, ids, &given);
+	srd_blame_leave(before);
+	return rc;
+}
+
+static int qp_put(struct srd_queue_pair *qp, const struct srd_remote_view *to,
+		  const struct srd_local_view *from, struct srd_wr_ids *ids,
+		  struct srd_error *error)
+{
+	return qp_put_to(qp, 0, to, from, ids, error);
 }
 
 static int qp_get(struct srd_queue_pair *qp, const struct srd_local_view *to,
 		  const struct srd_remote_view *from, struct srd_wr_ids *ids,
 		  struct srd_error *error)
 {
-	static const char call[] = "queue pair get";
-	const struct srd_wr_ids given = *ids;
+	return qp_get_from(qp, 0, to, from, ids, error);
+}
+
+static int qp_add_peer(struct srd_queue_pair *qp, const struct srd_endpoint *endpoint,
+		       uint32_t *peer, struct srd_error *error)
+{
+	static const char call[] = "queue pair add_peer";
 	const char *before = srd_blame_enter(call);
 	int rc;
 
 	srd_blame_thread(call);
 	error_before(error);
-	rc = answer(call, queue_pair->get(qp, to, from, ids, error), 0, error);
-	check_ids(call, rc, ids, &given);
+	*peer = 0;
+	rc = answer(call, queue_pair->add_peer(qp, endpoint, peer, error), 0, error);
+	if (!rc && !*peer)
+		srd_blame("the plug-in's %s gave the peer number 0, which is that of connect",
+			  call);
 	srd_blame_leave(before);
 	return rc;
 }
@@ -240,6 +277,11 @@ const struct srd_queue_pair_ops *srd_check_queue_pair(const struct srd_queue_pai
 
 	queue_pair = ops;
 	checked.name = ops->name;
+	if (srd_queue_pair_has_peers(ops)) {
+		checked.add_peer = qp_add_peer;
+		checked.put_to = qp_put_to;
+		checked.get_from = qp_get_from;
+	}
 	return &checked;
 }
 
@@ -369,5 +411,6 @@ const struct srd_scheduler_ops *srd_check_scheduler(const struct srd_scheduler_o
 
 	scheduler = ops;
 	checked.name = ops->name;
+	checked.peers = srd_scheduler_has_peers(ops);
 	return &checked;
 }

@@ -43,7 +43,7 @@ static int check(const char *path, const char *symbol, const void *table, const 
 		return srd_error_set(error, -EINVAL, "%s: %s returned NULL, not a table", path,
 				     symbol);
 	memcpy(&abi, table, sizeof(abi));
-	if (abi != SRD_QUEUE_PAIR_ABI)
+	if (abi < SRD_QUEUE_PAIR_ABI_OLDEST || abi > SRD_QUEUE_PAIR_ABI)
 		return srd_error_set(error, -ESTALE,
 				     "%s was built for ABI %u, this srdlab has ABI %u: build it "
 				     "again with its headers",
@@ -59,6 +59,21 @@ static int check(const char *path, const char *symbol, const void *table, const 
 					     path, symbol, parts[i].name);
 	}
 	return 0;
+}
+
+/* The parts for more peers than one: all three or none. */
+static int check_peers(const char *path, const struct srd_queue_pair_ops *ops,
+		       struct srd_error *error)
+{
+	if (ops->abi < 2 || (!ops->add_peer == !ops->put_to && !ops->put_to == !ops->get_from))
+		return 0;
+	return srd_error_set(error, -EINVAL,
+			     "%s: the table of queue pair %s has NULL for %s, but not for all of "
+			     "add_peer, put_to and get_from: it has all three or none",
+			     path, ops->name,
+			     !ops->add_peer ? "add_peer"
+			     : !ops->put_to ? "put_to"
+					    : "get_from");
 }
 
 /* The linker's message, without the path that it begins with. */
@@ -102,8 +117,9 @@ int srd_plugin_load_queue_pair(const char *path, const struct srd_queue_pair_ops
 		return rc;
 	way_in = (const struct srd_queue_pair_ops *(*)(void))(uintptr_t)function;
 	*out = way_in();
-	return check(path, symbol, *out, queue_pair_parts,
-		     sizeof(queue_pair_parts) / sizeof(queue_pair_parts[0]), error);
+	rc = check(path, symbol, *out, queue_pair_parts,
+		   sizeof(queue_pair_parts) / sizeof(queue_pair_parts[0]), error);
+	return rc ? rc : check_peers(path, *out, error);
 }
 
 int srd_plugin_load_scheduler(const char *path, const struct srd_scheduler_ops **out,

@@ -8,13 +8,22 @@
 #include "qp/stash.h"
 #include "verbs/alloc.h"
 
+/* Where requests go. */
+struct peer {
+	struct srd_ah *ah; /* NULL: there is none */
+	uint32_t qp_num;
+	bool borrows; /* the handle of an earlier peer at the same GID */
+	union srd_gid gid;
+};
+
 struct efa_srd {
 	struct srd_verbs *verbs;
 	struct srd_qp *qp;
-	struct srd_ah *ah; /* the peer's; NULL: not connected */
+	struct peer connected; /* number 0 */
+	struct peer *peers;    /* from number 1 on */
+	uint32_t num_peers;
 	uint64_t next_id;
 	uint32_t max_rdma_size;
-	uint32_t remote_qpn;
 	uint32_t qkey;
 	uint32_t psn;
 	uint32_t transitions; /* of connect, done so far */
@@ -199,6 +208,13 @@ static int efa_srd_create(struct srd_verbs *verbs, struct srd_pd *pd,
 	return 0;
 }
 
+static void peer_release(struct efa_srd *e, struct peer *peer)
+{
+	if (peer->ah && !peer->borrows)
+		e->verbs->destroy_ah(e->verbs, peer->ah);
+	peer->ah = NULL;
+}
+
 /*
  * The queue pair first: no request may be under way through an address handle that goes.
  * What a destroy answers changes nothing, for there is nothing else to be done.
@@ -210,8 +226,10 @@ static void efa_srd_destroy(struct srd_queue_pair *qp)
 	if (!e)
 		return;
 	e->verbs->destroy_qp(e->verbs, e->qp);
-	if (e->ah)
-		e->verbs->destroy_ah(e->verbs, e->ah);
+	peer_release(e, &e->connected);
+	for (uint32_t i = 0; i < e->num_peers; i++)
+		peer_release(e, &e->peers[i]);
+	srd_free(e->peers);
 	srd_stash_release(&e->stash[SRD_QUEUE_SEND]);
 	srd_stash_release(&e->stash[SRD_QUEUE_RECV]);
 	srd_free(e);
@@ -222,13 +240,9 @@ static struct srd_qp *efa_srd_verbs_qp(struct srd_queue_pair *qp)
 	return self(qp)->qp;
 }
 
-static int peer_check(const struct efa_srd *e, const struct srd_endpoint *peer,
-		      struct srd_error *error)
+static int endpoint_check(const struct efa_srd *e, const struct srd_endpoint *peer,
+			  struct srd_error *error)
 {
-	if (e->ah)
-		return srd_error_set(error, -EISCONN,
-				     "queue pair %u is connected to queue pair %u already",
-				     e->qp->qp_num, e->remote_qpn);
 	if (!peer->has_gid)
 		return srd_error_set(error, -EINVAL,
 				     "queue pair %u cannot be connected: EFA addresses by GID and "
@@ -279,21 +293,36 @@ static int to_rts(struct efa_srd *e, struct srd_error *error)
 	return 0;
 }
 
-static int efa_srd_connect(struct srd_queue_pair *qp, const struct srd_endpoint *peer,
-			   struct srd_error *error)
+/* An address handle of an earlier peer at this GID; NULL: there is none. */
+static struct srd_ah *ah_at(const struct efa_srd *e, const union srd_gid *gid)
 {
-	struct efa_srd *e = self(qp);
-	struct srd_ah_attr attr = {.is_global = 1, .port_num = e->port_num};
-	struct srd_ah *ah;
-	int rc;
+	if (e->connected.ah && !memcmp(&e->connected.gid, gid, sizeof(*gid)))
+		return e->connected.ah;
+	for (uint32_t i = 0; i < e->num_peers; i++)
+		if (!memcmp(&e->peers[i].gid, gid, sizeof(*gid)))
+			return e->peers[i].ah;
+	return NULL;
+}
 
-	rc = peer_check(e, peer, error);
+/*
+ * Make PEER of ENDPOINT. Peers at one GID share a handle, for a device has few of them. The
+ * handle first of all, so that a peer that cannot be reached leaves the queue pair as it is.
+ */
+static int peer_reach(struct efa_srd *e, const struct srd_endpoint *endpoint, struct peer *peer,
+		      struct srd_error *error)
+{
+	const struct srd_ah_attr attr = {
+		.is_global = 1, .port_num = e->port_num, .dgid = endpoint->gid};
+	int rc = endpoint_check(e, endpoint, error);
+
 	if (rc)
 		return rc;
-	/* First of all, so that a peer that cannot be reached leaves the queue pair as it is. */
-	attr.dgid = peer->gid;
-	ah = e->verbs->create_ah(e->verbs, e->qp->pd, &attr);
-	if (!ah) {
+	*peer = (struct peer){
+		.ah = ah_at(e, &endpoint->gid), .qp_num = endpoint->qp_num, .gid = endpoint->gid};
+	peer->borrows = peer->ah;
+	if (!peer->ah)
+		peer->ah = e->verbs->create_ah(e->verbs, e->qp->pd, &attr);
+	if (!peer->ah) {
 		rc = errno;
 		return srd_error_set(
 			error, -rc,
@@ -302,13 +331,49 @@ static int efa_srd_connect(struct srd_queue_pair *qp, const struct srd_endpoint 
 			e->qp->qp_num, strerror(rc));
 	}
 	rc = to_rts(e, error);
-	if (rc) {
-		e->verbs->destroy_ah(e->verbs, ah);
-		return rc;
+	if (rc)
+		peer_release(e, peer);
+	return rc;
+}
+
+static int efa_srd_connect(struct srd_queue_pair *qp, const struct srd_endpoint *endpoint,
+			   struct srd_error *error)
+{
+	struct efa_srd *e = self(qp);
+	struct peer peer;
+	int rc;
+
+	if (e->connected.ah)
+		return srd_error_set(error, -EISCONN,
+				     "queue pair %u is connected to queue pair %u already",
+				     e->qp->qp_num, e->connected.qp_num);
+	rc = peer_reach(e, endpoint, &peer, error);
+	if (!rc)
+		e->connected = peer;
+	return rc;
+}
+
+static int efa_srd_add_peer(struct srd_queue_pair *qp, const struct srd_endpoint *endpoint,
+			    uint32_t *number, struct srd_error *error)
+{
+	struct efa_srd *e = self(qp);
+	struct peer *peers;
+	int rc;
+
+	/* Room in powers of two: it is full whenever the count is one. */
+	if (!(e->num_peers & (e->num_peers - 1))) {
+		peers = srd_reallocarray(e->peers, e->num_peers ? 2 * (size_t)e->num_peers : 1,
+					 sizeof(*peers));
+		if (!peers)
+			return srd_error_set(error, -ENOMEM,
+					     "out of memory for a peer of queue pair %u",
+					     e->qp->qp_num);
+		e->peers = peers;
 	}
-	e->remote_qpn = peer->qp_num;
-	e->ah = ah;
-	return 0;
+	rc = peer_reach(e, endpoint, &e->peers[e->num_peers], error);
+	if (!rc)
+		*number = ++e->num_peers;
+	return rc;
 }
 
 static int efa_srd_endpoint(struct srd_queue_pair *qp, struct srd_endpoint *out,
@@ -413,7 +478,7 @@ __attribute__((cold)) static int refused(const struct efa_srd *e, enum srd_op_ki
 			     e->qp->qp_num, strerror(errnum));
 }
 
-static inline void chunk_build(struct efa_srd *e, enum srd_op_kind kind,
+static inline void chunk_build(struct efa_srd *e, const struct peer *peer, enum srd_op_kind kind,
 			       const struct srd_chunk *chunk, uint32_t lkey, uint32_t rkey)
 {
 	struct srd_verbs *verbs = e->verbs;
@@ -431,11 +496,11 @@ static inline void chunk_build(struct efa_srd *e, enum srd_op_kind kind,
 		break;
 	}
 	verbs->wr_set_sge(verbs, qp, lkey, chunk->local, chunk->length);
-	verbs->wr_set_ud_addr(verbs, qp, e->ah, e->remote_qpn, e->qkey);
+	verbs->wr_set_ud_addr(verbs, qp, peer->ah, peer->qp_num, e->qkey);
 }
 
 /* The whole transfer as one session: all of its requests are posted, or none. */
-static inline int transfer_post(struct efa_srd *e, enum srd_op_kind kind,
+static inline int transfer_post(struct efa_srd *e, const struct peer *peer, enum srd_op_kind kind,
 				struct srd_chunk_plan *plan, uint32_t lkey, uint32_t rkey,
 				struct srd_wr_ids *ids)
 {
@@ -446,7 +511,7 @@ static inline int transfer_post(struct efa_srd *e, enum srd_op_kind kind,
 	e->verbs->wr_start(e->verbs, e->qp);
 	while (srd_chunk_plan_next(plan, &chunk)) {
 		ids->id[count++] = e->next_id;
-		chunk_build(e, kind, &chunk, lkey, rkey);
+		chunk_build(e, peer, kind, &chunk, lkey, rkey);
 	}
 	rc = e->verbs->wr_complete(e->verbs, e->qp);
 	if (!rc)
@@ -459,9 +524,9 @@ static inline int transfer_post(struct efa_srd *e, enum srd_op_kind kind,
  * so that nothing is decided again for each chunk.
  */
 __attribute__((always_inline)) static inline int
-transfer(struct efa_srd *e, enum srd_op_kind kind, const struct srd_local_view *local,
-	 const struct srd_remote_view *remote, uint64_t to_size, uint64_t from_size,
-	 struct srd_wr_ids *ids, struct srd_error *error)
+transfer(struct efa_srd *e, const struct peer *peer, enum srd_op_kind kind,
+	 const struct srd_local_view *local, const struct srd_remote_view *remote, uint64_t to_size,
+	 uint64_t from_size, struct srd_wr_ids *ids, struct srd_error *error)
 {
 	struct srd_chunk_plan plan;
 	int rc;
@@ -469,14 +534,14 @@ transfer(struct efa_srd *e, enum srd_op_kind kind, const struct srd_local_view *
 	ids->count = 0;
 	if (to_size < from_size)
 		return too_small(e, kind, to_size, from_size, error);
-	if (!e->ah)
+	if (!peer->ah)
 		return not_connected(e, kind, error);
 	rc = srd_chunk_plan_start(&plan, local->addr, remote->addr, from_size, e->max_rdma_size);
 	if (rc)
 		return beyond_memory(e, kind, rc, local, remote, error);
 	if (plan.num_left > ids->capacity)
 		return too_many(e, from_size, &plan, ids, error);
-	rc = transfer_post(e, kind, &plan, local->lkey, remote->rkey, ids);
+	rc = transfer_post(e, peer, kind, &plan, local->lkey, remote->rkey, ids);
 	return rc ? refused(e, kind, from_size, rc, error) : 0;
 }
 
@@ -484,14 +549,53 @@ static int efa_srd_put(struct srd_queue_pair *qp, const struct srd_remote_view *
 		       const struct srd_local_view *from, struct srd_wr_ids *ids,
 		       struct srd_error *error)
 {
-	return transfer(self(qp), SRD_OP_PUT, from, to, to->size, from->size, ids, error);
+	return transfer(self(qp), &self(qp)->connected, SRD_OP_PUT, from, to, to->size, from->size,
+			ids, error);
 }
 
 static int efa_srd_get(struct srd_queue_pair *qp, const struct srd_local_view *to,
 		       const struct srd_remote_view *from, struct srd_wr_ids *ids,
 		       struct srd_error *error)
 {
-	return transfer(self(qp), SRD_OP_GET, to, from, to->size, from->size, ids, error);
+	return transfer(self(qp), &self(qp)->connected, SRD_OP_GET, to, from, to->size, from->size,
+			ids, error);
+}
+
+/* NULL: there is none with this number. */
+static const struct peer *peer_of(const struct efa_srd *e, uint32_t number)
+{
+	if (!number)
+		return &e->connected;
+	return number <= e->num_peers ? &e->peers[number - 1] : NULL;
+}
+
+__attribute__((cold)) static int no_peer(const struct efa_srd *e, uint32_t number,
+					 struct srd_error *error)
+{
+	return srd_error_set(error, -ENOTCONN, "queue pair %u has no peer %u; it has %u",
+			     e->qp->qp_num, number, e->num_peers);
+}
+
+static int efa_srd_put_to(struct srd_queue_pair *qp, uint32_t number,
+			  const struct srd_remote_view *to, const struct srd_local_view *from,
+			  struct srd_wr_ids *ids, struct srd_error *error)
+{
+	const struct peer *peer = peer_of(self(qp), number);
+
+	if (!peer)
+		return no_peer(self(qp), number, error);
+	return transfer(self(qp), peer, SRD_OP_PUT, from, to, to->size, from->size, ids, error);
+}
+
+static int efa_srd_get_from(struct srd_queue_pair *qp, uint32_t number,
+			    const struct srd_local_view *to, const struct srd_remote_view *from,
+			    struct srd_wr_ids *ids, struct srd_error *error)
+{
+	const struct peer *peer = peer_of(self(qp), number);
+
+	if (!peer)
+		return no_peer(self(qp), number, error);
+	return transfer(self(qp), peer, SRD_OP_GET, to, from, to->size, from->size, ids, error);
 }
 
 __attribute__((cold)) static int poll_failed(const struct efa_srd *e, int n,
@@ -562,4 +666,7 @@ const struct srd_queue_pair_ops srd_efa_srd_ops = {
 	.put = efa_srd_put,
 	.get = efa_srd_get,
 	.poll = efa_srd_poll,
+	.add_peer = efa_srd_add_peer,
+	.put_to = efa_srd_put_to,
+	.get_from = efa_srd_get_from,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The EFA SRD queue pair: RDMA write and read over the seam, one peer, one thread.
+ * The EFA SRD queue pair: RDMA write and read over the seam, one thread, to the peer of
+ * connect and to any number of others that add_peer gives it.
  *
  * create refuses what the device cannot do and never lowers a limit by itself, since
  * whoever schedules budgets credits from the same configuration. In this order: no
@@ -15,6 +16,9 @@
  * queue pair stays in the state that it reached, and posting stays refused. connect may
  * then be called again: it goes on at the transition that failed, so that each state is
  * entered once, or starts over where somebody has moved the queue pair back to RESET.
+ *
+ * add_peer refuses the same endpoints, and moves a queue pair that is not in RTS as connect
+ * does. A peer costs an address handle only where none is at its GID already.
  *
  * Ids are 0, 1, 2, ... over the life of the queue pair. An error found before the session
  * opens (sizes, not connected, addresses, room for the ids) consumes none. A session that

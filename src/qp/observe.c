@@ -102,6 +102,7 @@ static void emit_op_begin(struct observed_qp *q, const struct srd_op *op, uint32
 		.remote_size = op->remote.size,
 		.lkey = op->local.lkey,
 		.rkey = op->remote.rkey,
+		.peer = op->peer,
 	};
 	emit(q, &event.ev, SRD_EV_OP_BEGIN, number);
 }
@@ -233,17 +234,24 @@ static bool lies_in(const struct srd_op *part, const struct srd_op *whole)
 		part->remote.addr - whole->remote.addr < whole->remote.size);
 }
 
-/* Whose post this is; NONE: nobody's. */
+/* Whose post this is; NONE: nobody's. One to another peer than its op's may be its too. */
 static uint32_t match(const struct observed_scheduler *s, const struct srd_op *op)
 {
-	uint32_t best = NONE;
+	uint32_t best = NONE, misled = NONE;
 
-	for (uint32_t at = s->head; at != NONE; at = s->watched[at].next)
-		if (same_views(op, &s->watched[at].op)) {
-			if (!s->watched[at].refused)
-				return at;
+	for (uint32_t at = s->head; at != NONE; at = s->watched[at].next) {
+		const struct watched *w = &s->watched[at];
+
+		if (!same_views(op, &w->op))
+			continue;
+		if (op->peer != w->op.peer)
+			misled = misled == NONE ? at : misled;
+		else if (!w->refused)
+			return at;
+		else
 			best = best == NONE ? at : best;
-		}
+	}
+	best = best == NONE ? misled : best;
 	if (best != NONE)
 		return best;
 	for (uint32_t at = 0; at < s->capacity; at++) {
@@ -263,11 +271,21 @@ static int ops_call(struct observed_qp *q, const struct srd_op *op, struct srd_w
 {
 	switch (op->kind) {
 	case SRD_OP_PUT:
-		return q->ops->put(q->qp, &op->remote, &op->local, ids, error);
+		return op->peer ? q->ops->put_to(q->qp, op->peer, &op->remote, &op->local, ids,
+						 error)
+				: q->ops->put(q->qp, &op->remote, &op->local, ids, error);
 	case SRD_OP_GET:
-		return q->ops->get(q->qp, &op->local, &op->remote, ids, error);
+		return op->peer ? q->ops->get_from(q->qp, op->peer, &op->local, &op->remote, ids,
+						   error)
+				: q->ops->get(q->qp, &op->local, &op->remote, ids, error);
 	}
 	return -EINVAL;
+}
+
+static int one_peer(const struct observed_qp *q, struct srd_error *error)
+{
+	return srd_error_set(error, -EOPNOTSUPP, "queue pair %s has no add_peer: it has one peer",
+			     q->ops->name);
 }
 
 static void emit_post_begin(struct observed_qp *q, const struct srd_op *op, uint32_t number)
@@ -346,26 +364,47 @@ static int post_direct(struct observed_qp *q, const struct srd_op *op, struct sr
 	return 0;
 }
 
+static int observed_post(struct srd_queue_pair *qp, const struct srd_op *op, struct srd_wr_ids *ids,
+			 struct srd_error *error)
+{
+	struct observed_qp *q = qp_of(qp);
+
+	if (op->peer && !srd_queue_pair_has_peers(q->ops))
+		return one_peer(q, error);
+	return q->scheduler_calls ? post_scheduled(q, op, ids, error)
+				  : post_direct(q, op, ids, error);
+}
+
+static int observed_put_to(struct srd_queue_pair *qp, uint32_t peer,
+			   const struct srd_remote_view *to, const struct srd_local_view *from,
+			   struct srd_wr_ids *ids, struct srd_error *error)
+{
+	const struct srd_op op = {.kind = SRD_OP_PUT, .local = *from, .remote = *to, .peer = peer};
+
+	return observed_post(qp, &op, ids, error);
+}
+
+static int observed_get_from(struct srd_queue_pair *qp, uint32_t peer,
+			     const struct srd_local_view *to, const struct srd_remote_view *from,
+			     struct srd_wr_ids *ids, struct srd_error *error)
+{
+	const struct srd_op op = {.kind = SRD_OP_GET, .local = *to, .remote = *from, .peer = peer};
+
+	return observed_post(qp, &op, ids, error);
+}
+
 static int observed_put(struct srd_queue_pair *qp, const struct srd_remote_view *to,
 			const struct srd_local_view *from, struct srd_wr_ids *ids,
 			struct srd_error *error)
 {
-	const struct srd_op op = {.kind = SRD_OP_PUT, .local = *from, .remote = *to};
-	struct observed_qp *q = qp_of(qp);
-
-	return q->scheduler_calls ? post_scheduled(q, &op, ids, error)
-				  : post_direct(q, &op, ids, error);
+	return observed_put_to(qp, 0, to, from, ids, error);
 }
 
 static int observed_get(struct srd_queue_pair *qp, const struct srd_local_view *to,
 			const struct srd_remote_view *from, struct srd_wr_ids *ids,
 			struct srd_error *error)
 {
-	const struct srd_op op = {.kind = SRD_OP_GET, .local = *to, .remote = *from};
-	struct observed_qp *q = qp_of(qp);
-
-	return q->scheduler_calls ? post_scheduled(q, &op, ids, error)
-				  : post_direct(q, &op, ids, error);
+	return observed_get_from(qp, 0, to, from, ids, error);
 }
 
 static uint64_t gid_half(const union srd_gid *gid, size_t at)
@@ -389,6 +428,26 @@ static int observed_connect(struct srd_queue_pair *qp, const struct srd_endpoint
 		event.gid_lo = gid_half(&peer->gid, 8);
 	}
 	emit(q, &event.ev, SRD_EV_CONNECT, q->stream->op);
+	return rc;
+}
+
+static int observed_add_peer(struct srd_queue_pair *qp, const struct srd_endpoint *endpoint,
+			     uint32_t *peer, struct srd_error *error)
+{
+	struct observed_qp *q = qp_of(qp);
+	struct srd_ev_peer_add event = {.remote_qpn = endpoint->qp_num};
+	int rc;
+
+	if (!srd_queue_pair_has_peers(q->ops))
+		return one_peer(q, error);
+	rc = q->ops->add_peer(q->qp, endpoint, peer, error);
+	event.result = (uint32_t)rc;
+	event.peer = rc ? 0 : *peer;
+	if (endpoint->has_gid) {
+		event.gid_hi = gid_half(&endpoint->gid, 0);
+		event.gid_lo = gid_half(&endpoint->gid, 8);
+	}
+	emit(q, &event.ev, SRD_EV_PEER_ADD, q->stream->op);
 	return rc;
 }
 
@@ -450,6 +509,9 @@ const struct srd_queue_pair_ops srd_observed_queue_pair_ops = {
 	.put = observed_put,
 	.get = observed_get,
 	.poll = observed_poll,
+	.add_peer = observed_add_peer,
+	.put_to = observed_put_to,
+	.get_from = observed_get_from,
 };
 
 int srd_observed_queue_pair_create(const struct srd_queue_pair_ops *ops, struct srd_stream *stream,
@@ -617,6 +679,7 @@ const struct srd_scheduler_ops srd_observed_scheduler_ops = {
 	.queued = observed_queued,
 	.adopt = observed_adopt,
 	.poll_delay = observed_poll_delay,
+	.peers = true,
 };
 
 int srd_observed_scheduler_create(const struct srd_scheduler_ops *ops, struct srd_queue_pair *qp,

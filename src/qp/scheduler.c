@@ -243,9 +243,13 @@ static int ops_call(struct credit_scheduler *s, const struct srd_op *op, struct 
 {
 	switch (op->kind) {
 	case SRD_OP_PUT:
-		return s->ops->put(s->qp, &op->remote, &op->local, &s->ids, error);
+		return op->peer ? s->ops->put_to(s->qp, op->peer, &op->remote, &op->local, &s->ids,
+						 error)
+				: s->ops->put(s->qp, &op->remote, &op->local, &s->ids, error);
 	case SRD_OP_GET:
-		return s->ops->get(s->qp, &op->local, &op->remote, &s->ids, error);
+		return op->peer ? s->ops->get_from(s->qp, op->peer, &op->local, &op->remote,
+						   &s->ids, error)
+				: s->ops->get(s->qp, &op->local, &op->remote, &s->ids, error);
 	}
 	return srd_error_set(error, -EINVAL, "an op of kind %u is neither put nor get", op->kind);
 }
@@ -456,6 +460,16 @@ static int credit_submit(struct srd_scheduler *scheduler, const struct srd_op *o
 		entry_fail(s, at, ended(s, -ECANCELED, &why), &why);
 		return 0;
 	}
+	if (op->peer && !srd_queue_pair_has_peers(s->ops)) {
+		struct srd_error why;
+
+		entry_fail(s, at,
+			   srd_error_set(&why, -EOPNOTSUPP,
+					 "a %s names peer %u, and queue pair %s has one peer only",
+					 kind_name(op->kind), op->peer, s->ops->name),
+			   &why);
+		return 0;
+	}
 	if (s->queued.head != NONE || !op_try(s, at))
 		list_add(s, &s->queued, at);
 	return 0;
@@ -591,4 +605,5 @@ const struct srd_scheduler_ops srd_credit_scheduler_ops = {
 	.queued = credit_queued,
 	.adopt = credit_adopt,
 	.poll_delay = credit_poll_delay,
+	.peers = true,
 };

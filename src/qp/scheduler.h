@@ -4,6 +4,7 @@
  * of its requests fit into max_send_wr credits. A head that must wait holds the line: a
  * smaller op behind it would fit, but does not overtake.
  *
+ * - Ops to different peers of the queue pair stand in the same line and share the credits.
  * - How many requests an op needs is asked of the queue pair, for the size that is
  *   transferred: a get's is the remote size, which may be the smaller one.
  * - An op that needs more than max_send_wr can never be posted: its result is -E2BIG, and

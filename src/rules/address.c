@@ -29,17 +29,18 @@ static bool plain(const struct srd_ev_ah_create *ah)
 /* The request of an op on a queue pair that was told its peer. */
 static void judge_peer(struct srd_rules *rules, const struct srd_ev_wr_post *post)
 {
-	const struct srd_ev_connect *peer = &rules->book.qp->connect;
 	const struct srd_ev_ah_create *ah = &rules->book.qp->route.ah->made;
 	const struct srd_book_qp *target = rules->book.qp->route.target_qp;
+	uint64_t gid_hi, gid_lo;
+	uint32_t qp_num;
 
-	if (post->remote_qpn != peer->remote_qpn || ah->gid_hi != peer->gid_hi ||
-	    ah->gid_lo != peer->gid_lo)
+	if (srd_book_op_peer(&rules->book, rules->book.op, &qp_num, &gid_hi, &gid_lo) &&
+	    (post->remote_qpn != qp_num || ah->gid_hi != gid_hi || ah->gid_lo != gid_lo))
 		FAIL(rules, ADDRESS_PEER,
 		     "request %" PRIu64 " goes to number %u at %016" PRIx64 "%016" PRIx64
-		     ", the peer is %u at %016" PRIx64 "%016" PRIx64,
-		     post->wr_id, post->remote_qpn, ah->gid_hi, ah->gid_lo, peer->remote_qpn,
-		     peer->gid_hi, peer->gid_lo);
+		     ", peer %u is %u at %016" PRIx64 "%016" PRIx64,
+		     post->wr_id, post->remote_qpn, ah->gid_hi, ah->gid_lo,
+		     rules->book.op->begun.peer, qp_num, gid_hi, gid_lo);
 	if (!plain(ah))
 		FAIL(rules, ADDRESS_FIELDS,
 		     "address handle %u: global %u, port %u, sgid_index %u, hop_limit %u, "
@@ -91,17 +92,18 @@ static void request(struct srd_rules *rules, const struct srd_ev_wr_post *post)
 {
 	struct srd_book_route *route = &rules->book.qp->route;
 	uint64_t failures = rules->num_failures;
-	bool for_op = rules->book.op;
+	const struct srd_book_op *op = rules->book.op;
 	bool rdma = post->opcode != SRD_WR_SEND && post->opcode != SRD_WR_SEND_WITH_IMM;
 
 	if (rdma && route->fine && route->fine_qkey == post->remote_qkey &&
-	    route->fine_for_op == for_op)
+	    route->fine_for_op == (op != NULL) && (!op || route->fine_peer == op->begun.peer))
 		return;
 	judge_request(rules, post);
 	/* A send is asked less than an RDMA request. */
 	route->fine = rdma && failures == rules->num_failures;
 	route->fine_qkey = post->remote_qkey;
-	route->fine_for_op = for_op;
+	route->fine_for_op = op;
+	route->fine_peer = op ? op->begun.peer : 0;
 }
 
 static void shared_qkey(struct srd_rules *rules, const struct srd_book_qp *qp, uint32_t qkey)
@@ -141,7 +143,10 @@ static void connect_end(struct srd_rules *rules, const struct srd_event *event)
 	if (!qp || !qp->device || ev->result)
 		return;
 	peer = srd_book_qp_at(&rules->book, ev->gid_hi, ev->gid_lo, ev->remote_qpn);
-	if (!peer || !peer->connected)
+	if (!peer || !peer->has_connect)
+		return;
+	/* One with more peers than that of connect may know this one too, or be told later. */
+	if (peer->peers || qp->peers)
 		return;
 	if (peer->connect.remote_qpn != qp->made.qp_num ||
 	    peer->connect.gid_hi != qp->device->gid_hi ||

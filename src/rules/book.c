@@ -44,6 +44,12 @@ static void qp_release(struct srd_book_qp *qp)
 	srd_history_release(&qp->posts);
 	srd_history_release(&qp->history);
 	srd_free(qp->fates);
+	while (qp->peers) {
+		struct srd_book_peer *peer = qp->peers;
+
+		qp->peers = peer->next;
+		srd_free(peer);
+	}
 	srd_free(qp->places);
 }
 
@@ -72,6 +78,7 @@ void srd_book_release(struct srd_book *book)
 	srd_map_release(&book->qpns);
 	srd_map_release(&book->lkeys);
 	srd_map_release(&book->rkeys);
+	srd_map_release(&book->peers);
 	srd_map_release(&book->routes);
 }
 
@@ -420,7 +427,49 @@ void srd_book_connect(struct srd_book *book, const struct srd_event *event)
 	struct srd_book_qp *qp = book->qp;
 
 	qp->connect = *(const struct srd_ev_connect *)event;
-	qp->connected = qp->connected || !qp->connect.result;
+	qp->has_connect = qp->has_connect || !qp->connect.result;
+	qp->connected = qp->connected || qp->has_connect;
+}
+
+void srd_book_peer_add(struct srd_book *book, const struct srd_event *event)
+{
+	const struct srd_ev_peer_add *ev = (const void *)event;
+	struct srd_book_qp *qp = book->qp;
+	struct srd_book_peer *peer;
+
+	if (ev->result)
+		return;
+	peer = srd_calloc(1, sizeof(*peer));
+	if (!peer) {
+		book->nomem = true;
+		return;
+	}
+	peer->added = *ev;
+	peer->next = qp->peers;
+	qp->peers = peer;
+	qp->connected = true;
+	srd_book_set(book, &book->peers, srd_book_key(qp->thing.handle, ev->peer), peer);
+}
+
+bool srd_book_op_peer(const struct srd_book *book, const struct srd_book_op *op, uint32_t *qp_num,
+		      uint64_t *gid_hi, uint64_t *gid_lo)
+{
+	const struct srd_book_qp *qp = op->qp;
+	const struct srd_book_peer *peer;
+
+	if (!op->begun.peer) {
+		*qp_num = qp->connect.remote_qpn;
+		*gid_hi = qp->connect.gid_hi;
+		*gid_lo = qp->connect.gid_lo;
+		return qp->has_connect;
+	}
+	peer = srd_map_get(&book->peers, srd_book_key(qp->thing.handle, op->begun.peer));
+	if (!peer)
+		return false;
+	*qp_num = peer->added.remote_qpn;
+	*gid_hi = peer->added.gid_hi;
+	*gid_lo = peer->added.gid_lo;
+	return true;
 }
 
 void srd_book_scheduler_open(struct srd_book *book, const struct srd_event *event)

@@ -90,7 +90,14 @@ struct srd_book_ah {
 	struct srd_book_device *target; /* NULL: nobody opened a device with this GID */
 	struct srd_ev_ah_create made;
 	uint32_t in_flight;
-	const struct srd_book_qp *user; /* that posted the last one */
+	const struct srd_book_qp *user;   /* that posted the last one */
+	const struct srd_book_qp *poster; /* whose op's requests went through it last */
+};
+
+/* A peer that add_peer was given. */
+struct srd_book_peer {
+	struct srd_ev_peer_add added;
+	struct srd_book_peer *next; /* of the same queue pair */
 };
 
 /* What became of the last requests, so that a second completion can be told from an unknown one. */
@@ -124,7 +131,7 @@ struct srd_book_route {
 	bool known_there;               /* the target has an address handle of this device */
 	/* for the address family: the last request was found right, with this key */
 	bool fine, fine_for_op;
-	uint32_t fine_qkey;
+	uint32_t fine_qkey, fine_peer;
 };
 
 struct srd_book_qp {
@@ -168,9 +175,12 @@ struct srd_book_qp {
 	bool open;    /* between qp_open and qp_close */
 	bool claimed; /* qp_open came: it has promised the contract */
 	struct srd_ev_qp_open opened;
-	bool connected;
+	bool connected;   /* it has a peer: of connect or of add_peer */
+	bool has_connect; /* connect succeeded; connect is its event */
 	struct srd_ev_connect connect;
+	struct srd_book_peer *peers; /* newest first */
 	struct srd_book_ah *peer_ah; /* of the first op's first request */
+	uint32_t last_ah;            /* of the last op's last request */
 	bool scheduled;              /* between scheduler_open and scheduler_close */
 	uint32_t max_send_wr;        /* the scheduler's */
 	struct srd_book_op *waiting; /* ops of the scheduler not yet posted, oldest first */
@@ -247,6 +257,7 @@ struct srd_book {
 	struct srd_map qpns;  /* (device, number): live queue pairs */
 	struct srd_map lkeys; /* (device, key): live regions */
 	struct srd_map rkeys;
+	struct srd_map peers;  /* (queue pair, number): those of add_peer */
 	struct srd_map routes; /* (device, target device): a count of address handles */
 	struct srd_thing *last[SRD_NUM_KINDS];
 	struct srd_book_op *last_op;
@@ -344,6 +355,9 @@ struct srd_book_mr *srd_book_mr_by_lkey(const struct srd_book *book, const struc
 /* The live queue pair with number QP_NUM on the device with this GID; NULL: none is known. */
 struct srd_book_qp *srd_book_qp_at(const struct srd_book *book, uint64_t gid_hi, uint64_t gid_lo,
 				   uint32_t qp_num);
+/* The peer that OP's requests have to go to; false: its queue pair was not told of it. */
+bool srd_book_op_peer(const struct srd_book *book, const struct srd_book_op *op, uint32_t *qp_num,
+		      uint64_t *gid_hi, uint64_t *gid_lo);
 /* Whether the op was answered, and not long ago. */
 bool srd_book_op_ended(const struct srd_book *book, uint32_t number);
 

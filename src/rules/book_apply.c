@@ -16,6 +16,7 @@ static srd_apply_fn *const changers[SRD_NUM_EVENT_TYPES] = {
 	[SRD_EV_QP_OPEN] = srd_book_qp_open,
 	[SRD_EV_QP_CLOSE] = srd_book_qp_close,
 	[SRD_EV_CONNECT] = srd_book_connect,
+	[SRD_EV_PEER_ADD] = srd_book_peer_add,
 	[SRD_EV_SCHEDULER_OPEN] = srd_book_scheduler_open,
 	[SRD_EV_SCHEDULER_CLOSE] = srd_book_scheduler_close,
 	[SRD_EV_DEVICE_CLOSE] = srd_book_thing_end,

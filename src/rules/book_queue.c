@@ -264,6 +264,18 @@ static void used_id(struct srd_book_qp *qp, uint64_t wr_id)
 	qp->has_id = true;
 }
 
+static void used_ah(struct srd_book *book, struct srd_book_qp *qp, uint32_t handle)
+{
+	struct srd_book_ah *ah = (void *)srd_book_find(book, SRD_KIND_AH, handle);
+
+	qp->last_ah = handle;
+	if (!ah)
+		return;
+	ah->poster = qp;
+	if (!qp->peer_ah)
+		qp->peer_ah = ah;
+}
+
 void srd_book_wr_post(struct srd_book *book, const struct srd_event *event)
 {
 	const struct srd_ev_wr_post *post = (const void *)event;
@@ -290,8 +302,8 @@ void srd_book_wr_post(struct srd_book *book, const struct srd_event *event)
 	used_id(qp, post->wr_id);
 	if (qp->send_cq)
 		qp->send_cq->poster = qp;
-	if (!qp->peer_ah && post->ah)
-		qp->peer_ah = (void *)srd_book_find(book, SRD_KIND_AH, post->ah);
+	if (post->ah && post->ah != qp->last_ah)
+		used_ah(book, qp, post->ah);
 }
 
 static void refuse_staged(struct srd_book *book, struct srd_book_qp *qp, uint64_t time)

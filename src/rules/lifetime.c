@@ -124,7 +124,8 @@ static void ah_destroy(struct srd_rules *rules, const struct srd_event *event)
 	for (const struct srd_thing *thing = rules->book.all; thing; thing = thing->next) {
 		const struct srd_book_qp *qp = (const struct srd_book_qp *)thing;
 
-		if (thing->kind == SRD_KIND_QP && thing->alive && qp->claimed && qp->peer_ah == ah)
+		if (thing->kind == SRD_KIND_QP && thing->alive && qp->claimed &&
+		    (qp->peer_ah == ah || ah->poster == qp))
 			srd_judge_fail(
 				rules, SRD_R_LIFETIME_AH_ORDER, at(thing),
 				"address handle %u is destroyed before queue pair %u, which posts "

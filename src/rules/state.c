@@ -17,12 +17,11 @@ static const struct {
 	{SRD_QP_STATE | SRD_QP_PKEY_INDEX | SRD_QP_PORT | SRD_QP_QKEY, SRD_QPS_INIT},
 };
 
-static void connect_end(struct srd_rules *rules, const struct srd_event *event)
+static void reached_rts(struct srd_rules *rules, uint32_t result)
 {
-	const struct srd_ev_connect *ev = (const void *)event;
 	const struct srd_book_qp *qp = rules->book.qp;
 
-	if (!qp || !qp->open || ev->result)
+	if (!qp || !qp->open || result)
 		return;
 	for (uint32_t i = 0; i < 3; i++) {
 		if (i < qp->num_steps && qp->steps[i].mask == path[i].mask &&
@@ -37,6 +36,16 @@ static void connect_end(struct srd_rules *rules, const struct srd_event *event)
 	}
 }
 
+static void connect_end(struct srd_rules *rules, const struct srd_event *event)
+{
+	reached_rts(rules, ((const struct srd_ev_connect *)event)->result);
+}
+
+static void peer_add(struct srd_rules *rules, const struct srd_event *event)
+{
+	reached_rts(rules, ((const struct srd_ev_peer_add *)event)->result);
+}
+
 static void session_complete(struct srd_rules *rules, const struct srd_event *event)
 {
 	const struct srd_ev_session_complete *ev = (const void *)event;
@@ -49,9 +58,19 @@ static void session_complete(struct srd_rules *rules, const struct srd_event *ev
 
 static void wr_post(struct srd_rules *rules, const struct srd_event *event)
 {
+	const struct srd_book_op *op = rules->book.op;
 	const struct srd_book_qp *qp = rules->book.qp;
+	uint64_t gid_hi, gid_lo;
+	uint32_t qp_num;
 
-	if (rules->book.op && qp && qp->open && !qp->connected)
+	if (!op || !qp || !qp->open ||
+	    srd_book_op_peer(&rules->book, op, &qp_num, &gid_hi, &gid_lo))
+		return;
+	if (op->begun.peer)
+		FAIL(rules, STATE_CONNECTED,
+		     "op %u is posted to peer %u, which the queue pair does not have", event->op,
+		     op->begun.peer);
+	else
 		FAIL(rules, STATE_CONNECTED,
 		     "op %u is posted on a queue pair that is not connected", event->op);
 }
@@ -105,6 +124,7 @@ const struct srd_family srd_state_family = {
 	.check =
 		{
 			[SRD_EV_CONNECT] = connect_end,
+			[SRD_EV_PEER_ADD] = peer_add,
 			[SRD_EV_SESSION_COMPLETE] = session_complete,
 			[SRD_EV_WR_POST] = wr_post,
 			[SRD_EV_QP_MODIFY] = qp_modify,

@@ -59,6 +59,14 @@ static inline bool steady_chunk(const struct srd_book_op *op, const struct srd_e
 	       (!op->num_posts || op->last_length == max);
 }
 
+/* The peer of connect, or that of the last request that was found right. */
+static inline bool knows_peer(const struct srd_book_qp *qp, const struct srd_book_op *op)
+{
+	if (!op->begun.peer)
+		return qp->has_connect;
+	return qp->route.fine && qp->route.fine_for_op && qp->route.fine_peer == op->begun.peer;
+}
+
 static inline bool steady_post(const struct srd_book_qp *qp, const struct srd_book_op *op,
 			       const struct srd_ev_wr_post *post)
 {
@@ -66,7 +74,7 @@ static inline bool steady_post(const struct srd_book_qp *qp, const struct srd_bo
 		return false;
 	if (!op)
 		return true;
-	return qp->open && qp->connected && qp->send_cq && qp->send_cq->poster == qp &&
+	return qp->open && knows_peer(qp, op) && qp->send_cq && qp->send_cq->poster == qp &&
 	       post->setters == SGE_THEN_UD_ADDR && post->wr_flags == SRD_SEND_SIGNALED &&
 	       steady_id(qp, op, post->wr_id) && steady_chunk(op, post);
 }
@@ -94,7 +102,8 @@ static inline bool steady_route(const struct srd_book *book, const struct srd_bo
 	return route->fine && route->generation == book->generation && route->lkey == post->lkey &&
 	       route->rkey == post->rkey && route->ah_handle == post->ah &&
 	       route->remote_qpn == post->remote_qpn && route->fine_qkey == post->remote_qkey &&
-	       route->fine_for_op == (book->op != NULL);
+	       route->fine_for_op == (book->op != NULL) &&
+	       (!book->op || route->fine_peer == book->op->begun.peer);
 }
 
 static inline bool steady_place(const struct srd_book_qp *qp, uint64_t ordinal, int other,

@@ -79,7 +79,7 @@ static void nothing_planted(void **state)
 
 static const struct planted *const tables[] = {
 	planted_chunk, planted_session, planted_id,      planted_credit,   planted_completion,
-	planted_state, planted_memory,  planted_address, planted_lifetime,
+	planted_state, planted_memory,  planted_address, planted_lifetime, planted_peers,
 };
 
 #define NUM_TABLES (sizeof(tables) / sizeof(tables[0]))

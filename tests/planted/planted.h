@@ -109,6 +109,10 @@ extern struct stage *stage;
 
 /* Nothing is open yet: profile, seed and depth may be changed before stage_open. */
 void stage_init(struct stage *s, const struct planted *planted, const char *select);
+/* One more side, on HOST, with a queue pair in RESET; ends with side_close, never stage_close. */
+void side_open(struct stage *s, struct side *side, uint32_t host);
+/* Nothing is done where SIDE is closed, or was never opened. */
+void side_close(struct stage *s, struct side *side);
 /* Up to two connected queue pairs. */
 void stage_open(struct stage *s);
 /* Tear it down; the rules are finished, and the caller's to ask and to destroy. */
@@ -167,5 +171,6 @@ extern const struct planted planted_state[];
 extern const struct planted planted_memory[];
 extern const struct planted planted_address[];
 extern const struct planted planted_lifetime[];
+extern const struct planted planted_peers[];
 
 #endif

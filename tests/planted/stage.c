@@ -122,7 +122,7 @@ static void tables_open(struct stage *s)
 		s->planted->above(&s->above.verbs);
 }
 
-static void side_open(struct stage *s, struct side *side, uint32_t host)
+void side_open(struct stage *s, struct side *side, uint32_t host)
 {
 	const struct srd_queue_pair_config config = {
 		.max_send_wr = s->depth, .max_recv_wr = s->depth, .psn = 7, .port_num = 1};
@@ -197,7 +197,7 @@ void take_results(struct stage *s)
 }
 
 /* In the order of qp/retire.h, whatever the defect has left. */
-static void side_close(struct stage *s, struct side *side)
+void side_close(struct stage *s, struct side *side)
 {
 	struct srd_retirement r = {
 		.verbs = s->verbs,
@@ -211,6 +211,8 @@ static void side_close(struct stage *s, struct side *side)
 	};
 	struct srd_verbs *v = s->verbs;
 
+	if (!side->context)
+		return;
 	if (side->qp) {
 		srd_queue_pair_drain(&r);
 		if (side->scheduler) {
@@ -227,6 +229,7 @@ static void side_close(struct stage *s, struct side *side)
 	if (side->pd)
 		v->dealloc_pd(v, side->pd);
 	v->close_device(v, side->context);
+	*side = (struct side){0};
 }
 
 void stage_close(struct stage *s)

@@ -1,6 +1,6 @@
 -- Plug-ins against the command from outside: good ones pass, each bad one is told in one
 -- clear line, and the run goes on.
--- usage: lua plugin.lua PROGRAM FOLDER_OF_THE_PLUG_INS CONTRACT_SCENARIOS
+-- usage: lua plugin.lua PROGRAM FOLDER_OF_THE_PLUG_INS CONTRACT_SCENARIOS SUITE
 local program, folder, scenarios = arg[1], arg[2], arg[3]
 local count, failures = 0, 0
 
@@ -112,6 +112,20 @@ os.remove(once)
 command("on a device that is not there", ("%s run --backend efa --device none --queue-pair %s %s"):format(program,
 	plug_in "example_queue_pair", scenarios), 77, "0 passed, 0 failed, 4 skipped")
 
+-- What a library was built without is not asked of it.
+local many_peers = arg[4] .. "/many_peers.lua"
+local function peers(name, option, plugin, ...)
+	command(name, ("%s run %s %s %s"):format(program, option, plug_in(plugin), many_peers), 77, ...)
+end
+peers("a queue pair without peers", "--queue-pair", "example_queue_pair",
+	'needs "peers": queue pair example in C has no add_peer, it has one peer')
+peers("a scheduler without peers", "--scheduler", "example_scheduler",
+	'needs "peers": scheduler example in C knows of one peer only')
+peers("a queue pair of ABI 1", "--queue-pair", "old_queue_pair", "has no add_peer, it has one peer")
+peers("a scheduler of ABI 1", "--scheduler", "old_scheduler", "knows of one peer only")
+command("both of ABI 1 still do what they did", ("%s run --queue-pair %s --scheduler %s %s"):format(program,
+	plug_in "old_queue_pair", plug_in "old_scheduler", scenarios), 0, "3 passed, 0 failed, 1 skipped")
+
 -- A failure is repeated from its replay file, and a trace shows what the plug-in did.
 local dir = sh "mktemp -d"
 command("a failure leaves a replay file", ("%s run --replay-dir %s --filter direct --queue-pair %s %s"):format(program,
@@ -137,10 +151,11 @@ local function unfit(name, path, ...)
 end
 unfit("missing", "/nowhere/mine.so", "/nowhere/mine.so cannot be loaded: No such file or directory")
 unfit("text", scenarios, "contract.lua cannot be loaded: invalid ELF header")
-unfit("abi", plug_in "unfit_abi", "was built for ABI 77, this srdlab has ABI 1")
+unfit("abi", plug_in "unfit_abi", "was built for ABI 77, this srdlab has ABI 2")
 unfit("none", plug_in "unfit_none", "has no function srdlab_queue_pair_v1 (see srdlab/plugin.h)")
 unfit("null", plug_in "unfit_null", "srdlab_queue_pair_v1 returned NULL, not a table")
 unfit("part", plug_in "unfit_part", "the table of srdlab_queue_pair_v1 has NULL for create")
+unfit("peers", plug_in "unfit_peers", "the table of queue pair half has NULL for put_to, but not for all of")
 unfit("load", plug_in "unfit_load", "the plug-in crashed: signal 6 (Aborted)")
 case("a queue pair is no scheduler", "--scheduler " .. plug_in "example_queue_pair", 2,
 	"has no function srdlab_scheduler_v1")

@@ -344,6 +344,62 @@ static void connect_starts_over_after_a_reset(void **state)
 	EXPECT_CALLS(&fake, AH, INIT, RTR, RTS);
 }
 
+static int put_to(uint32_t number)
+{
+	struct srd_local_view l = local(0x1000, 10);
+	struct srd_remote_view r = remote(0x2000, 10);
+
+	fake_device_clear(&fake);
+	return ops->put_to(qp, number, &r, &l, &ids, &error);
+}
+
+static void peers_share_a_handle_and_the_ids(void **state)
+{
+	struct srd_endpoint second = peer;
+	uint32_t number;
+
+	second.qp_num = 10;
+	fake_device_clear(&fake);
+	assert_int_equal(ops->add_peer(qp, &peer, &number, &error), 0);
+	EXPECT_CALLS(&fake, AH, INIT, RTR, RTS); /* the first goes to RTS */
+	assert_int_equal(number, 1);
+	assert_int_equal(ops->add_peer(qp, &second, &number, &error), 0);
+	EXPECT_NO_CALLS(&fake); /* at a GID that has a handle */
+	assert_int_equal(number, 2);
+	assert_int_equal(put(0x1000, 10, 0x2000), -ENOTCONN); /* number 0 is connect's */
+	assert_int_equal(put_to(2), 0);
+	assert_string_equal(fake.log[3], "wr_set_ud_addr ah 1 qpn 10 qkey 0x4242");
+	assert_int_equal(put_to(1), 0);
+	assert_string_equal(fake.log[3], "wr_set_ud_addr ah 1 qpn 9 qkey 0x4242");
+	assert_int_equal(ids.id[0], 1);
+	second.gid.raw[15] ^= 1;
+	assert_int_equal(ops->connect(qp, &second, &error), 0);
+	assert_int_equal(put_to(0), 0);
+	assert_string_equal(fake.log[3], "wr_set_ud_addr ah 2 qpn 10 qkey 0x4242");
+	assert_int_equal(put_to(3), -ENOTCONN);
+	assert_string_equal(error.message, "queue pair 5 has no peer 3; it has 2");
+	EXPECT_NO_CALLS(&fake);
+	ops->destroy(qp);
+	qp = NULL;
+	EXPECT_CALLS(&fake, "destroy_qp 1", "destroy_ah 2", "destroy_ah 1");
+}
+
+static void a_peer_that_fails_gets_no_number(void **state)
+{
+	uint32_t number = 77;
+
+	fake_device_clear(&fake);
+	inject(SRD_VERB_MODIFY_QP, 3, EINVAL);
+	assert_int_equal(ops->add_peer(qp, &peer, &number, &error), -EINVAL);
+	EXPECT_CALLS(&fake, AH, INIT, RTR, RTS, "destroy_ah 1");
+	srd_alloc_fail_at(1);
+	assert_int_equal(ops->add_peer(qp, &peer, &number, &error), -ENOMEM);
+	assert_int_equal(number, 77);
+	assert_int_equal(put_to(1), -ENOTCONN);
+	assert_int_equal(ops->add_peer(qp, &peer, &number, &error), 0);
+	assert_int_equal(number, 1);
+}
+
 static void endpoint_tells_what_a_peer_needs(void **state)
 {
 	struct srd_endpoint out;
@@ -605,6 +661,8 @@ int main(void)
 		FRESH(connect_without_an_address_handle_changes_nothing),
 		FRESH(connect_goes_on_where_it_failed),
 		FRESH(connect_starts_over_after_a_reset),
+		FRESH(peers_share_a_handle_and_the_ids),
+		FRESH(a_peer_that_fails_gets_no_number),
 		FRESH(endpoint_tells_what_a_peer_needs),
 		FRESH(state_reports_a_failed_query),
 		CONNECTED(put_is_one_session),

@@ -17,7 +17,13 @@
 extern "C" {
 #endif
 
-#define SRD_QUEUE_PAIR_ABI 1
+/*
+ * The version of these tables and structures. 2 added what is marked so: the peer of an op,
+ * and members at the end of both tables, which are looked at only where abi is 2 or more.
+ * What was built for 1 still runs; it has the one peer of connect.
+ */
+#define SRD_QUEUE_PAIR_ABI        2
+#define SRD_QUEUE_PAIR_ABI_OLDEST 1
 
 struct srd_queue_pair; /* the implementation's own */
 struct srd_scheduler;  /* the implementation's own */
@@ -123,6 +129,21 @@ struct srd_queue_pair_ops {
 	 */
 	int (*poll)(struct srd_queue_pair *qp, enum srd_queue which, struct srd_completion *out,
 		    struct srd_error *error);
+	/*
+	 * Since abi 2, and optional: all three or none. More peers than that of connect, through
+	 * this one queue pair and its one send queue. add_peer may come before connect, after it
+	 * or in its place: whichever is called first goes to RTS. *PEER is what put_to and
+	 * get_from name the peer by: 1, 2, 3, ... in the order of the calls; 0 stands for that
+	 * of connect, whom put and get go to. -ENOTCONN: there is no such peer.
+	 */
+	int (*add_peer)(struct srd_queue_pair *qp, const struct srd_endpoint *endpoint,
+			uint32_t *peer, struct srd_error *error);
+	int (*put_to)(struct srd_queue_pair *qp, uint32_t peer, const struct srd_remote_view *to,
+		      const struct srd_local_view *from, struct srd_wr_ids *ids,
+		      struct srd_error *error);
+	int (*get_from)(struct srd_queue_pair *qp, uint32_t peer, const struct srd_local_view *to,
+			const struct srd_remote_view *from, struct srd_wr_ids *ids,
+			struct srd_error *error);
 };
 
 /* One put or get for a scheduler. A put goes from local to remote, a get the other way. */
@@ -131,6 +152,7 @@ struct srd_op {
 	struct srd_local_view local;
 	struct srd_remote_view remote;
 	uint64_t cookie; /* the caller's, comes back in the result */
+	uint32_t peer;   /* since abi 2: as add_peer gave it; 0: that of connect */
 };
 
 /*
@@ -187,7 +209,23 @@ struct srd_scheduler_ops {
 		     struct srd_error *error);
 	/* ns until the next poll is worth while: the back-off policy; 0: now. */
 	uint64_t (*poll_delay)(struct srd_scheduler *scheduler, uint64_t now);
+	/*
+	 * Since abi 2, and optional: ops that name a peer are posted by put_to and get_from. All
+	 * share the line and the credits: there is one send queue.
+	 */
+	bool peers;
 };
+
+/* Whether the queue pair has more peers than one; whether the scheduler knows of them. */
+static inline bool srd_queue_pair_has_peers(const struct srd_queue_pair_ops *ops)
+{
+	return ops->abi >= 2 && ops->add_peer;
+}
+
+static inline bool srd_scheduler_has_peers(const struct srd_scheduler_ops *ops)
+{
+	return ops->abi >= 2 && ops->peers;
+}
 
 #ifdef __cplusplus
 }
