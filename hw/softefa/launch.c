@@ -121,6 +121,7 @@ static int start(const struct srd_launch_options *options, struct supervisor *s)
 	handle(SIGINT, SIG_DFL);
 	handle(SIGQUIT, SIG_DFL);
 	handle(SIGTERM, SIG_DFL);
+	handle(SIGHUP, SIG_DFL);
 	handle(SIGCHLD, SIG_DFL);
 	execvp(options->argv[0], options->argv);
 	fprintf(stderr, "srdlab exec: %s: %s\n", options->argv[0], strerror(errno));
@@ -297,6 +298,7 @@ static int run(const struct srd_launch_options *options, int *status, struct srd
 		goto leave;
 	}
 	handle(SIGTERM, on_term);
+	handle(SIGHUP, on_term);
 	*status = supervise(&s);
 	if (soft.group->complaint[0])
 		options->say(soft.group->complaint);

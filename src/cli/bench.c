@@ -18,6 +18,7 @@
 
 #include "cli/bench_rig.h"
 #include "cli/cli.h"
+#include "cli/written.h"
 #include "lua/scenario.h"
 #include "verbs/alloc.h"
 #include "verbs/backend.h"
@@ -395,7 +396,11 @@ int srd_cli_bench(const struct srd_cli_bench_options *options)
 {
 	json_t *report = json_object();
 	int status = names_check(&options->arguments);
+	const struct srd_cli_written file = {"--json", options->json};
+	struct srd_error error;
 
+	if (!status && srd_cli_written_check(&file, 1, &error))
+		status = srd_cli_refuse("%s", error.message);
 	if (!status)
 		status = speed(options, report);
 	if (!status && is_wanted(&options->arguments, "memory"))

@@ -28,7 +28,9 @@ static int check(const struct srd_cli_scripts *scripts)
 		if (scripts->items[i].script)
 			scenarios += srd_script_count(scripts->items[i].script);
 	}
-	printf("%d files, %d scenarios, %d problems\n", scripts->count, scenarios, wrong);
+	printf("%d %s, %d %s, %d %s\n", scripts->count, scripts->count == 1 ? "file" : "files",
+	       scenarios, scenarios == 1 ? "scenario" : "scenarios", wrong,
+	       wrong == 1 ? "problem" : "problems");
 	if (scripts->count && !scripts->num_loaded)
 		return SRD_EXIT_USAGE;
 	return wrong ? SRD_EXIT_FAILED : SRD_EXIT_PASSED;

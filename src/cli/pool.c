@@ -132,6 +132,7 @@ static void enter(struct run *run, const int down[2], const int up[2], pid_t par
 {
 	signal(SIGINT, SIG_IGN); /* the parent decides */
 	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(EXIT_FAILURE);
@@ -343,6 +344,7 @@ static int run_workers(struct run *run)
 	sigemptyset(&block);
 	sigaddset(&block, SIGINT);
 	sigaddset(&block, SIGTERM);
+	sigaddset(&block, SIGHUP);
 	sigprocmask(SIG_BLOCK, &block, &mask);
 	sigaction(SIGPIPE, &ignore, &before);
 	rc = work_through(run, &mask);

@@ -53,8 +53,16 @@ static int open_streams(struct replay *replay, struct srd_error *error)
 		.profile = replay->file.profile.name,
 		.seed = replay->file.seed,
 	};
-	int rc = srd_cli_written_check(files, 2, &replay->options->arguments, error);
+	const char *const read[] = {
+		replay->options->arguments.items[0],
+		replay->file.script_path,
+		replay->file.queue_pair,
+		replay->file.scheduler,
+	};
+	int rc = srd_cli_written_check(files, 2, error);
 
+	for (int i = 0; !rc && i < 4; i++)
+		rc = srd_cli_written_spare(files, 2, read[i], error);
 	if (rc)
 		return rc;
 	return srd_cli_streams_open(&replay->options->trace, &what, &replay->streams,

@@ -19,6 +19,7 @@
 #include "cli/written.h"
 #include "report/text.h"
 #include "verbs/alloc.h"
+#include "verbs/profile.h"
 
 struct run {
 	const struct srd_cli_run_options *options;
@@ -40,6 +41,11 @@ struct run {
 };
 
 static volatile sig_atomic_t interrupted;
+
+/* What a person, a CI system and a terminal that goes away end a run with. */
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+
+#define NUM_ENDS (sizeof(ends) / sizeof(ends[0]))
 
 /* The second one ends the process: the handler is for the first only. */
 static void interrupt(int number)
@@ -246,7 +252,8 @@ static int jobs(const struct srd_cli_run_options *options)
 /* Run everything that is planned; a negative errno, or how it ended. */
 static int work(struct run *run, struct srd_error *error)
 {
-	struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESETHAND}, before[2];
+	struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESETHAND};
+	struct sigaction before[NUM_ENDS];
 	struct srd_cli_pool pool = {
 		.count = run->plan.count,
 		.jobs = run->jobs,
@@ -258,11 +265,14 @@ static int work(struct run *run, struct srd_error *error)
 	};
 	int rc;
 
-	sigaction(SIGINT, &action, &before[0]);
-	sigaction(SIGTERM, &action, &before[1]); /* how a CI system ends a job */
+	for (size_t i = 0; i < NUM_ENDS; i++) {
+		sigaction(ends[i], &action, &before[i]);
+		if (before[i].sa_handler == SIG_IGN) /* nohup, and a shell without job control */
+			sigaction(ends[i], &before[i], NULL);
+	}
 	rc = srd_cli_pool_run(&pool, error);
-	sigaction(SIGINT, &before[0], NULL);
-	sigaction(SIGTERM, &before[1], NULL);
+	for (size_t i = 0; i < NUM_ENDS; i++)
+		sigaction(ends[i], &before[i], NULL);
 	srd_cli_progress_clear();
 	return rc;
 }
@@ -336,16 +346,20 @@ static int prepare(struct run *run, struct srd_error *error)
 	if (!rc)
 		rc = srd_cli_plan_make(&run->scripts, &options->filter.filter, first, last,
 				       &run->plan);
+	for (int i = 0; !rc && i < run->scripts.count; i++) {
+		const struct srd_cli_script *one = &run->scripts.items[i];
+
+		if (one->script && !srd_script_count(one->script))
+			srd_cli_warning("%s holds no scenario", one->path);
+	}
 	return rc ? srd_error_set(error, rc, "out of memory") : 0;
 }
 
 static int run_all(struct run *run)
 {
 	struct srd_error error = {0};
-	int end = prepare(run, &error);
+	int end = run_and_report(run, &error);
 
-	if (!end)
-		end = run_and_report(run, &error);
 	if (srd_cli_outputs_close(&run->outputs, &error))
 		end = error.code;
 	if (srd_cli_streams_close(&run->streams, &error))
@@ -396,16 +410,29 @@ static int open_streams(struct run *run, struct srd_error *error)
 	return rc;
 }
 
-static int check_written(const struct srd_cli_run_options *options, struct srd_error *error)
+/* Reports may go over nothing that this command reads. */
+static int check_written(const struct run *run, struct srd_error *error)
 {
+	const struct srd_cli_run_options *options = run->options;
 	const struct srd_cli_written files[] = {
 		{"--junit", options->junit},
 		{"--json", options->json},
 		{"--trace", options->trace.trace},
 		{"--timeline", options->trace.timeline},
 	};
+	const char *const read[] = {
+		srd_profile_find(options->lab.profile) ? NULL : options->lab.profile,
+		options->judge.suppressions,
+		options->plug_in.queue_pair,
+		options->plug_in.scheduler,
+	};
+	int rc = srd_cli_written_check(files, 4, error);
 
-	return srd_cli_written_check(files, 4, &options->arguments, error);
+	for (int i = 0; !rc && i < 4; i++)
+		rc = srd_cli_written_spare(files, 4, read[i], error);
+	for (int i = 0; !rc && i < run->scripts.count; i++)
+		rc = srd_cli_written_spare(files, 4, run->scripts.items[i].path, error);
+	return rc;
 }
 
 int srd_cli_run(const struct srd_cli_run_options *options)
@@ -427,7 +454,9 @@ int srd_cli_run(const struct srd_cli_run_options *options)
 		rc = srd_cli_plug_in_probe(options->plug_in.queue_pair, options->plug_in.scheduler,
 					   &error);
 	if (!rc)
-		rc = check_written(options, &error);
+		rc = prepare(run, &error);
+	if (!rc)
+		rc = check_written(run, &error);
 	if (!rc)
 		rc = srd_cli_outputs_open(options, &run->outputs, &error);
 	if (!rc)

@@ -57,6 +57,38 @@ static void split_place(struct srd_cli_script *item)
 	memmove(message, end + 2, strlen(end + 2) + 1);
 }
 
+/*
+ * A line below the end of the file, or above all scenarios, is a slip: the file has changed,
+ * or it is another one. -EINVAL with the error of ITEM.
+ */
+static int check_line(struct srd_cli_script *item)
+{
+	int count = srd_script_count(item->script), lines = 1;
+	const struct srd_scenario_info *first = NULL, *last = NULL, *one;
+
+	if (!item->line || !count)
+		return 0;
+	for (int i = 0; i < count; i++) {
+		one = srd_script_scenario(item->script, i);
+		first = first && first->line <= one->line ? first : one;
+		last = last && last->line > one->line ? last : one;
+	}
+	for (size_t i = 0; i + 1 < item->length; i++)
+		lines += item->text[i] == '\n';
+	if (item->line < first->line)
+		return srd_error_set(
+			&item->error, -EINVAL,
+			"no scenario stands at line %d: the first is at line %d (\"%s\")",
+			item->line, first->line, first->name);
+	if (item->line > lines)
+		return srd_error_set(
+			&item->error, -EINVAL,
+			"there is no line %d: the file ends at %d, and its last scenario is "
+			"at line %d (\"%s\")",
+			item->line, lines, last->line, last->name);
+	return 0;
+}
+
 static int load(struct srd_cli_scripts *scripts, const char *path, int line,
 		const struct srd_sandbox *sandbox)
 {
@@ -72,6 +104,11 @@ static int load(struct srd_cli_scripts *scripts, const char *path, int line,
 	    srd_script_load_text(path, item->text, item->length, sandbox, &item->script,
 				 &item->error)) {
 		split_place(item);
+		return 0;
+	}
+	if (check_line(item)) {
+		srd_script_free(item->script);
+		item->script = NULL;
 		return 0;
 	}
 	scripts->num_loaded++;
@@ -93,11 +130,11 @@ static int by_name(const FTSENT **a, const FTSENT **b)
 	return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-static bool ends_in_lua(const char *name)
+bool srd_cli_is_script(const char *path)
 {
-	size_t length = strlen(name);
+	size_t length = strlen(path);
 
-	return length > 4 && !strcmp(name + length - 4, ".lua");
+	return length > 4 && !strcmp(path + length - 4, ".lua");
 }
 
 /* One entry of a folder; hidden files and folders are not looked at. */
@@ -112,7 +149,7 @@ static int visit(FTS *fts, FTSENT *entry, struct srd_cli_scripts *scripts,
 			fts_set(fts, entry, FTS_SKIP);
 		return 0;
 	case FTS_F:
-		return hidden || !ends_in_lua(entry->fts_name)
+		return hidden || !srd_cli_is_script(entry->fts_name)
 			       ? 0
 			       : load(scripts, entry->fts_path, 0, sandbox);
 	case FTS_DNR:

@@ -30,6 +30,9 @@ int srd_cli_scripts_load(const struct srd_cli_list *arguments, const struct srd_
 			 struct srd_cli_scripts *scripts);
 void srd_cli_scripts_release(struct srd_cli_scripts *scripts);
 
+/* By its name, as a folder is searched. */
+bool srd_cli_is_script(const char *path);
+
 struct srd_sandbox srd_cli_sandbox(const struct srd_cli_sandbox *options);
 
 /*

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/scripts.h"
 #include "cli/written.h"
 
 static bool is_file(const struct srd_cli_written *file)
@@ -21,44 +22,40 @@ static bool same_file(const char *a, const char *b)
 	return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* ARGUMENT may be FILE:LINE. */
-static bool is_read(const char *argument, const char *path)
+/* One that is there, by whatever name. */
+static bool is_script(const char *path)
 {
-	const char *colon = strrchr(argument, ':');
-	char file[4096];
+	char *real = realpath(path, NULL);
+	bool script = real && srd_cli_is_script(real);
 
-	if (same_file(argument, path))
-		return true;
-	if (!colon)
-		return false;
-	snprintf(file, sizeof(file), "%.*s", (int)(colon - argument), argument);
-	return same_file(file, path);
+	free(real);
+	return script;
 }
 
-static int check_one(const struct srd_cli_written *file, const struct srd_cli_list *read,
-		     struct srd_error *error)
+int srd_cli_written_check(const struct srd_cli_written *files, int count, struct srd_error *error)
 {
-	for (int i = 0; i < read->count; i++)
-		if (is_read(read->items[i], file->path))
-			return srd_error_set(error, -EINVAL,
-					     "%s would write over %s, which this command reads",
-					     file->option, file->path);
+	for (int i = 0; i < count; i++) {
+		if (!is_file(&files[i]))
+			continue;
+		if (is_script(files[i].path))
+			return srd_error_set(error, -EINVAL, "%s would write over the script %s",
+					     files[i].option, files[i].path);
+		for (int k = 0; k < i; k++)
+			if (is_file(&files[k]) && same_file(files[k].path, files[i].path))
+				return srd_error_set(
+					error, -EINVAL, "%s and %s cannot both go to %s",
+					files[k].option, files[i].option, files[i].path);
+	}
 	return 0;
 }
 
-int srd_cli_written_check(const struct srd_cli_written *files, int count,
-			  const struct srd_cli_list *read, struct srd_error *error)
+int srd_cli_written_spare(const struct srd_cli_written *files, int count, const char *read,
+			  struct srd_error *error)
 {
-	int rc = 0;
-
-	for (int i = 0; !rc && i < count; i++) {
-		if (!is_file(&files[i]))
-			continue;
-		rc = check_one(&files[i], read, error);
-		for (int k = 0; !rc && k < i; k++)
-			if (is_file(&files[k]) && same_file(files[k].path, files[i].path))
-				rc = srd_error_set(error, -EINVAL, "%s and %s cannot both go to %s",
-						   files[k].option, files[i].option, files[i].path);
-	}
-	return rc;
+	for (int i = 0; read && i < count; i++)
+		if (is_file(&files[i]) && same_file(read, files[i].path))
+			return srd_error_set(error, -EINVAL,
+					     "%s would write over %s, which this command reads",
+					     files[i].option, files[i].path);
+	return 0;
 }

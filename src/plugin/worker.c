@@ -88,6 +88,8 @@ int srd_plugin_process_open(int argc, char **argv, char **request, struct srd_er
 	if (argc != 4)
 		return srd_error_set(error, -EINVAL, "this is started by srdlab run only");
 	signal(SIGINT, SIG_IGN); /* the parent decides */
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_DFL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	channel.answer = atoi(argv[2]);

@@ -207,7 +207,11 @@ case("a file and its folder", "srdlab run " .. S .. "folder " .. S .. "folder/a.
 	{ last = "2 passed, 0 failed, 0 skipped" })
 case("FILE:LINE", "srdlab run -v " .. S .. "pass.lua:12", 0,
 	{ out = "a get arrives", last = "1 passed, 0 failed, 0 skipped" })
-case("FILE:LINE above all", "srdlab run " .. S .. "pass.lua:1", 5)
+case("FILE:LINE above all", "srdlab run " .. S .. "pass.lua:1", 2,
+	{ out = "no scenario stands at line 1: the first is at line 3 (\"a put arrives\")" })
+case("FILE:LINE below all", "srdlab run " .. S .. "pass.lua:18 " .. S .. "fail.lua:1000", 2,
+	{ out = { "there is no line 18: the file ends at 17, and its last scenario is at line 17 (\"[odd] name * here\")",
+		"there is no line 1000: " } })
 case("filter by part", "srdlab run -v -f get " .. S .. "pass.lua", 0,
 	{ out = "a get arrives", last = "1 passed, 0 failed, 0 skipped" })
 case("filter by glob", "srdlab run -f 'a * arrives' " .. S .. "pass.lua", 0,
@@ -225,12 +229,14 @@ case("list in full", "srdlab list -v " .. S .. "pass.lua:12", 0,
 	{ out = { "    the other way\n", "    tags: contract get\n" } })
 case("list what cannot be loaded", "srdlab list raises.lua " .. S .. "pass.lua", 1, { err = "raises.lua:2: error: " })
 case("list nothing", "srdlab list -f nothing " .. S .. "pass.lua", 5, { err = "no scenario was selected" })
-case("check", "srdlab check " .. S .. "pass.lua", 0, { last = "1 files, 3 scenarios, 0 problems" })
+case("check", "srdlab check " .. S .. "pass.lua", 0, { last = "1 file, 3 scenarios, 0 problems" })
 write(dir .. "/unknown_rule.lua", "local srd = require 'srdlab'\n"
 	.. "srd.scenario('x', { violates = 'no.rule' }, function() end)\n")
 case("check finds an unknown rule", "srdlab check unknown_rule.lua", 2, { out = "unknown_rule.lua:2: error: " })
 write(dir .. "/none.lua", "\n")
 case("check finds no scenario", "srdlab check none.lua", 1, { out = "none.lua: error: it holds no scenario" })
+case("a file without a scenario is named", "srdlab run none.lua " .. S .. "pass.lua", 0,
+	{ err = "none.lua holds no scenario" })
 
 -- The way back to a failure
 local again = failing.out:match "repeat: ([^\n]*)"
@@ -322,10 +328,13 @@ case("interrupted",
 	"timeout --foreground -s INT --preserve-status 1 " .. program .. " run --jobs 2 " .. S .. "loop.lua", 130,
 	{ out = "interrupted before all was run", last = "2 passed, 0 failed, 0 skipped" })
 
-case("terminated",
-	"timeout --foreground -s TERM --preserve-status 1 " .. program .. " run --jobs 2 --json r.json " .. S
-		.. "loop.lua; s=$?; tail -c 150 r.json; exit $s", 130,
-	{ out = { "interrupted before all was run", '"passed":2,"failed":0,"skipped":0' } })
+for _, number in ipairs { "TERM", "HUP" } do
+	case("ended by " .. number, "timeout --foreground -s " .. number .. " --preserve-status 1 " .. program
+		.. " run --jobs 2 --json r.json " .. S .. "loop.lua; s=$?; tail -c 150 r.json; exit $s", 130,
+		{ out = { "interrupted before all was run", '"passed":2,"failed":0,"skipped":0' } })
+end
+case("a hang-up that nohup ignores", "timeout --foreground -s HUP --preserve-status 1 nohup " .. program
+	.. " run --timeout 2s " .. S .. "loop.lua", 124)
 
 -- Reports
 case("an unwritable report", "srdlab run --junit /nowhere/x.xml " .. S .. "pass.lua", 2,
@@ -355,7 +364,24 @@ case("two reports to one file", "srdlab run --json r.out "
 	.. "--junit r.out " .. S .. "pass.lua", 2, { err = "--junit and --json cannot both go to r.out" })
 case("a report over a script", "cp " .. S .. "pass.lua mine.lua; srdlab run --json mine.lua mine.lua:1; s=$?; "
 	.. "cmp mine.lua " .. S .. "pass.lua && exit $s", 2,
-	{ out = "", err = "--json would write over mine.lua, which this command reads" })
+	{ out = "", err = "--json would write over the script mine.lua" })
+case("a report over a script of a folder", "mkdir -p held; cp " .. S .. "pass.lua held; "
+	.. "srdlab run --json held/pass.lua held; s=$?; cmp held/pass.lua " .. S .. "pass.lua && exit $s", 2,
+	{ out = "", err = "--json would write over the script held/pass.lua" })
+case("a report over a script by another name", "ln held/pass.lua held.json; srdlab run --junit held.json held", 2,
+	{ out = "", err = "--junit would write over held.json, which this command reads" })
+sh("srdlab run " .. S .. "fail.lua")
+for option, command in pairs { trace = "run held", timeline = "replay srdlab-replay/fail-5-seed1.json" } do
+	case("--" .. option .. " over a script", "srdlab " .. command .. " --" .. option .. " held/pass.lua", 2,
+		{ err = "--" .. option .. " would write over the script held/pass.lua" })
+end
+case("a report over a profile", "srdlab profiles --json small >mine.json; "
+	.. "srdlab run -p ./mine.json --timeline mine.json held; s=$?; test -s mine.json && exit $s", 2,
+	{ err = "--timeline would write over mine.json, which this command reads" })
+case("a report over suppressions", "srdlab run --suppressions suppressions --trace suppressions held", 2,
+	{ err = "--trace would write over suppressions, which this command reads" })
+case("a report of the bench over a script", "srdlab bench --json held/pass.lua packets", 2,
+	{ err = "--json would write over the script held/pass.lua" })
 case("the slowest", "srdlab run --slowest 2 " .. S .. "pass.lua", 0, { out = "\nslowest:\n" })
 
 -- The small commands
