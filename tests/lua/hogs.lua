@@ -50,11 +50,11 @@ srd.scenario("tables that hold themselves", {}, function(t)
 	t:expect(a):equals(b)
 end)
 
+-- Each would be let in alone. What is refused is not filled, so that this is quick.
 srd.scenario("buffers without end", {}, function(t)
 	local a = t:host "a"
-	while true do
-		a:memory("256MiB")
-	end
+	a:memory "1MiB"
+	a:memory "1GiB"
 end)
 
 srd.scenario("hosts without end", {}, function(t)
