@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The software device as a verbs program meets it: run under `srdlab exec`, by device.sh.
+ * Each figure is the median of several runs and stands beside what the same bytes cost
+ * without a device. Rates are of processor time, so that what else runs on the machine
+ * counts less; latencies are of single round trips, of which a busy machine lets at least
+ * the median be.
+ */
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <infiniband/efadv.h>
+#include <infiniband/verbs.h>
+
+#include "bench.h"
+
+#define QKEY    0x22
+#define WINDOW  64u
+#define RUNS    5
+#define SMALL   64u
+#define LARGE   (1u << 20)
+#define MEMORY  (2 * LARGE)
+#define HOPS    20000u
+#define RIGHTS  (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE)
+#define TIMEOUT 20 /* s, for what the other process does */
+
+/* What one end tells the other, in memory that both map; and what they play with. */
+struct side {
+	volatile uint32_t ready;
+	volatile uint32_t go; /* which game; the other end leaves it when it is 0 */
+	uint32_t qpn, rkey;
+	uint64_t addr;
+	volatile uint64_t ball[SMALL / 8];
+	uint8_t pad[64];
+};
+
+enum game { NONE, FLAGS, WRITES };
+
+static struct side *sides;
+static struct ibv_pd *pd;
+static struct ibv_cq *cq;
+static struct ibv_qp_ex *qp;
+static struct ibv_mr *mr;
+static struct ibv_ah *ah;
+static uint8_t *memory;
+static bool writes = true; /* false: this libefa has none, so that reads are measured */
+
+static double wall(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(double *values, size_t count)
+{
+	qsort(values, count, sizeof(*values), by_value);
+	return values[count / 2];
+}
+
+static void modify(enum ibv_qp_state state, int mask)
+{
+	struct ibv_qp_attr attr = {.qp_state = state, .port_num = 1, .qkey = QKEY};
+
+	bench_check(!ibv_modify_qp(&qp->qp_base, &attr, mask | IBV_QP_STATE));
+}
+
+static struct ibv_qp *create_qp(struct ibv_context *context)
+{
+	struct efadv_qp_init_attr efa = {.driver_qp_type = EFADV_QP_DRIVER_TYPE_SRD};
+	struct ibv_qp_init_attr_ex attr = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.qp_type = IBV_QPT_DRIVER,
+		.cap = {WINDOW, 1, 1, 1, 0},
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.pd = pd,
+		.send_ops_flags = IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_RDMA_WRITE,
+	};
+	struct ibv_qp *made = efadv_create_qp_ex(context, &attr, &efa, sizeof(efa));
+
+	if (made)
+		return made;
+	writes = false;
+	attr.send_ops_flags = IBV_QP_EX_WITH_RDMA_READ;
+	return efadv_create_qp_ex(context, &attr, &efa, sizeof(efa));
+}
+
+/* One end, ready to send; its numbers to *SELF. Both ends are on one device. */
+static void open_end(struct side *self)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *context = list && *list ? ibv_open_device(*list) : NULL;
+	struct ibv_ah_attr to = {.is_global = 1, .port_num = 1};
+	struct ibv_qp *made;
+
+	bench_check(context);
+	memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	bench_check(memory != MAP_FAILED);
+	memset(memory, 0, MEMORY);
+	pd = ibv_alloc_pd(context);
+	cq = ibv_create_cq(context, 2 * WINDOW, NULL, NULL, 0);
+	mr = ibv_reg_mr(pd, memory, MEMORY, RIGHTS);
+	if (!mr)
+		mr = ibv_reg_mr(pd, memory, MEMORY, RIGHTS & ~IBV_ACCESS_REMOTE_WRITE);
+	bench_check(pd && cq && mr);
+	made = create_qp(context);
+	bench_check(made);
+	qp = ibv_qp_to_qp_ex(made);
+	bench_check(!ibv_query_gid(context, 1, 0, &to.grh.dgid));
+	ah = ibv_create_ah(pd, &to);
+	bench_check(ah);
+	modify(IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+	modify(IBV_QPS_RTR, 0);
+	modify(IBV_QPS_RTS, IBV_QP_SQ_PSN);
+	self->qpn = made->qp_num;
+	self->rkey = mr->rkey;
+	self->addr = (uintptr_t)memory;
+	__atomic_store_n(&self->ready, 1, __ATOMIC_RELEASE);
+}
+
+/* NUM requests of LENGTH bytes to TO, with one doorbell. */
+static void post(const struct side *to, uint32_t num, uint32_t length)
+{
+	ibv_wr_start(qp);
+	for (uint32_t i = 0; i < num; i++) {
+		qp->wr_flags = IBV_SEND_SIGNALED;
+		if (writes)
+			ibv_wr_rdma_write(qp, to->rkey, to->addr);
+		else
+			ibv_wr_rdma_read(qp, to->rkey, to->addr);
+		ibv_wr_set_sge(qp, mr->lkey, (uintptr_t)memory + LARGE, length);
+		ibv_wr_set_ud_addr(qp, ah, to->qpn, QKEY);
+	}
+	bench_check(!ibv_wr_complete(qp));
+}
+
+static uint32_t poll(void)
+{
+	struct ibv_wc wc[16];
+	int n = ibv_poll_cq(cq, 16, wc);
+
+	bench_check(n >= 0);
+	for (int i = 0; i < n; i++)
+		bench_check(wc[i].status == IBV_WC_SUCCESS);
+	return (uint32_t)n;
+}
+
+/* Seconds each of COUNT requests, a window of them, BATCH to a doorbell. */
+static double stream(const struct side *to, uint32_t count, uint32_t window, uint32_t batch,
+		     uint32_t length)
+{
+	uint32_t posted = 0, done = 0;
+	double start = bench_now();
+
+	while (done < count) {
+		while (posted < count && posted - done + batch <= window) {
+			post(to, batch, length);
+			posted += batch;
+		}
+		done += poll();
+	}
+	return (bench_now() - start) / count;
+}
+
+static void report(const char *what, const struct side *to, uint32_t count, uint32_t window,
+		   uint32_t batch, uint32_t length)
+{
+	double runs[RUNS];
+	double each;
+
+	stream(to, count / 10, window, batch, length);
+	for (int i = 0; i < RUNS; i++)
+		runs[i] = stream(to, count, window, batch, length);
+	each = median(runs, RUNS);
+	printf("%-52s %8.3f M/s %8.1f ns", what, 1e-6 / each, each * 1e9);
+	if (length >= LARGE)
+		printf("  %5.1f GB/s", length / each / 1e9);
+	printf("\n");
+	fflush(stdout);
+}
+
+/* The kernel copies LENGTH bytes to the other process; seconds each. */
+static double copy_each(pid_t peer, const struct side *to, uint32_t length, uint32_t count)
+{
+	struct iovec here = {memory + LARGE, length};
+	struct iovec there = {(void *)(uintptr_t)to->addr, length};
+	double runs[RUNS];
+
+	for (int i = 0; i < RUNS; i++) {
+		double start = bench_now();
+
+		for (uint32_t k = 0; k < count; k++)
+			if (process_vm_writev(peer, &here, 1, &there, 1, 0) != (ssize_t)length)
+				return 0;
+		runs[i] = (bench_now() - start) / count;
+	}
+	return median(runs, RUNS);
+}
+
+static void report_copies(pid_t peer, const struct side *to)
+{
+	double small = copy_each(peer, to, SMALL, 20000), large = copy_each(peer, to, LARGE, 500);
+
+	if (small == 0 || large == 0) {
+		printf("process_vm_writev: this system does not let a process do that\n");
+		return;
+	}
+	printf("%-52s %8.3f M/s %8.1f ns\n", "bare: process_vm_writev, 64 B", 1e-6 / small,
+	       small * 1e9);
+	printf("%-52s %8.3f M/s %8.1f ns  %5.1f GB/s\n", "bare: process_vm_writev, 1 MiB",
+	       1e-6 / large, large * 1e9, LARGE / large / 1e9);
+}
+
+/* Wait until *BALL is VALUE. False: the game is over, or the other end is lost. */
+static bool await(const volatile uint64_t *ball, uint64_t value, enum game game)
+{
+	for (uint64_t i = 1; __atomic_load_n(ball, __ATOMIC_ACQUIRE) != value; i++) {
+		if (__atomic_load_n(&sides[0].go, __ATOMIC_RELAXED) != (uint32_t)game)
+			return false;
+		/* On a machine with less than two free processors the other end needs ours. */
+		if (i % 4096 == 0)
+			sched_yield();
+	}
+	return true;
+}
+
+static void keep_free(uint32_t *outstanding)
+{
+	if (++*outstanding < WINDOW)
+		return;
+	while (*outstanding)
+		*outstanding -= poll();
+}
+
+/* Send the ball number VALUE: the whole of it, its number in the last word. */
+static void throw_ball(enum game game, int self, uint64_t value, uint32_t *outstanding)
+{
+	volatile uint64_t *ball;
+
+	if (game == FLAGS) {
+		ball = sides[!self].ball;
+		for (uint32_t i = 0; i + 1 < SMALL / 8; i++)
+			ball[i] = value;
+		__atomic_store_n(&ball[SMALL / 8 - 1], value, __ATOMIC_RELEASE);
+		return;
+	}
+	*(volatile uint64_t *)(memory + LARGE + SMALL - 8) = value;
+	post(&sides[!self], 1, SMALL);
+	keep_free(outstanding);
+}
+
+static const volatile uint64_t *catch_at(enum game game, int self)
+{
+	return game == FLAGS ? &sides[self].ball[SMALL / 8 - 1]
+			     : (const volatile uint64_t *)(memory + SMALL - 8);
+}
+
+static void ping_pong(enum game game, const char *what)
+{
+	static double hop[HOPS];
+	uint32_t outstanding = 0;
+
+	__atomic_store_n(&sides[0].go, game, __ATOMIC_RELEASE);
+	for (uint64_t i = 1; i <= HOPS; i++) {
+		double start = wall();
+
+		throw_ball(game, 0, i, &outstanding);
+		bench_check(await(catch_at(game, 0), i, game));
+		hop[i - 1] = (wall() - start) / 2;
+	}
+	__atomic_store_n(&sides[0].go, NONE, __ATOMIC_RELEASE);
+	while (outstanding)
+		outstanding -= poll();
+	median(hop, HOPS);
+	printf("%-52s %8.2f us half way, p10 %.2f, p99 %.2f\n", what, hop[HOPS / 2] * 1e6,
+	       hop[HOPS / 10] * 1e6, hop[HOPS - HOPS / 100] * 1e6);
+	fflush(stdout);
+}
+
+/* The other process: catches and throws back, and otherwise sleeps. */
+__attribute__((noreturn)) static void other_end(void)
+{
+	uint32_t outstanding = 0;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	alarm(600);
+	open_end(&sides[1]);
+	for (;;) {
+		enum game game = __atomic_load_n(&sides[0].go, __ATOMIC_ACQUIRE);
+
+		if (game == NONE) {
+			usleep(1000);
+			continue;
+		}
+		for (uint64_t i = 1; await(catch_at(game, 1), i, game); i++)
+			throw_ball(game, 1, i, &outstanding);
+		while (outstanding)
+			outstanding -= poll();
+	}
+}
+
+/* Seconds of processor time that the parent, `srdlab exec`, has used. */
+static double supervisor_time(void)
+{
+	unsigned long user = 0, system = 0;
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)getppid());
+	f = fopen(path, "r");
+	if (!f || fscanf(f, "%*d %*s %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
+			 &system) != 2)
+		user = system = 0;
+	if (f)
+		fclose(f);
+	return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+}
+
+static void report_idle(void)
+{
+	double before = bench_now() + supervisor_time(), start = wall(), used;
+
+	sleep(2);
+	used = bench_now() + supervisor_time() - before;
+	printf("%-52s %8.2f %% of a processor\n", "idle: program and supervisor",
+	       100 * used / (wall() - start));
+}
+
+int main(void)
+{
+	pid_t peer;
+
+	alarm(600);
+	sides = mmap(NULL, 2 * sizeof(*sides), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		     -1, 0);
+	bench_check(sides != MAP_FAILED);
+	peer = fork();
+	bench_check(peer >= 0);
+	if (!peer)
+		other_end();
+	open_end(&sides[0]);
+	for (int i = 0; i < TIMEOUT * 1000 && !sides[1].ready; i++)
+		usleep(1000);
+	bench_check(sides[1].ready);
+	if (!writes)
+		printf("this libefa has no RDMA write: reads are measured, and no ping-pong\n");
+	report("one process, 64 B, window 64, a doorbell each", &sides[0], 200000, 64, 1, SMALL);
+	report("one process, 64 B, window 64, 16 a doorbell", &sides[0], 200000, 64, 16, SMALL);
+	report("two processes, 64 B, window 64, a doorbell each", &sides[1], 100000, 64, 1, SMALL);
+	report("two processes, 64 B, window 64, 16 a doorbell", &sides[1], 100000, 64, 16, SMALL);
+	report("two processes, 1 MiB, window 4", &sides[1], 400, 4, 1, LARGE);
+	report_copies(peer, &sides[1]);
+	ping_pong(FLAGS, "bare: flags in shared memory, 64 B");
+	if (writes)
+		ping_pong(WRITES, "two processes, RDMA write ping-pong, 64 B");
+	report_idle();
+	kill(peer, SIGKILL);
+	waitpid(peer, NULL, 0);
+	return 0;
+}
