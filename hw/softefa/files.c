@@ -15,6 +15,7 @@
 #include "files.h"
 #include "group.h"
 #include "names.h"
+#include "share.h"
 #include "wrap.h"
 
 #define MAX_FDS 4096
@@ -62,6 +63,7 @@ static uint32_t first_host(void)
  */
 static void forked(void)
 {
+	soft_share_fork_child();
 	soft.process = 0;
 	memset(fds, 0, sizeof(fds));
 	pthread_mutex_init(&attach_lock, NULL);
@@ -76,12 +78,13 @@ static int attach(void)
 	if (!soft.group) {
 		err = -soft_group_attach(getenv(SOFT_ENV_FOLDER));
 		if (!err)
-			pthread_atfork(NULL, NULL, forked);
+			pthread_atfork(soft_share_fork_prepare, soft_share_fork_parent, forked);
 	}
 	if (!err && !soft.process) {
 		err = soft_lock();
 		if (!err) {
 			err = soft_process_enter();
+			soft.shares = !err && !soft.group->copied;
 			soft_unlock();
 		}
 	}

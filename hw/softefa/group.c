@@ -165,6 +165,9 @@ int soft_process_enter(void)
 			continue;
 		g->process[i].pid = getpid();
 		g->process[i].generation++;
+		g->process[i].shared.num = 0;
+		lock_init(&g->process[i].life);
+		pthread_mutex_lock(&g->process[i].life);
 		soft.process = i;
 		soft_supervisor_wake();
 		return 0;
@@ -172,16 +175,34 @@ int soft_process_enter(void)
 	return EMFILE;
 }
 
+void soft_share_path(uint32_t process, char path[192])
+{
+	snprintf(path, 192, "%s/memory-%u-%u", soft.folder, process,
+		 soft.group->process[process].generation);
+}
+
+bool soft_process_lives(uint32_t process)
+{
+	int err = pthread_mutex_trylock(&soft.group->process[process].life);
+
+	if (!err || err == EOWNERDEAD)
+		pthread_mutex_unlock(&soft.group->process[process].life);
+	return err == EBUSY;
+}
+
 void soft_process_leave(uint32_t process)
 {
 	static const enum soft_kind order[] = {SOFT_QP, SOFT_AH, SOFT_MR,
 					       SOFT_CQ, SOFT_PD, SOFT_CHANNEL};
 	struct soft_group *g = soft.group;
+	char path[192];
 
 	for (size_t k = 0; k < sizeof(order) / sizeof(order[0]); k++)
 		for (uint32_t i = 1; i <= g->objects_high; i++)
 			if (g->object[i].kind == order[k] && g->object[i].process == process)
 				soft_object_destroy(&g->object[i]);
+	soft_share_path(process, path);
+	unlink(path);
 	g->process[process].pid = 0;
 }
 

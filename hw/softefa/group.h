@@ -21,8 +21,9 @@
 #include <srdlab/error.h>
 
 #include "model/model.h"
+#include "softefa/ranges.h"
 
-#define SOFT_VERSION        1
+#define SOFT_VERSION        2
 #define SOFT_PAGE           4096u
 #define SOFT_MAX_PROCESSES  256
 #define SOFT_MAX_OBJECTS    65536
@@ -99,12 +100,15 @@ struct soft_object {
 struct soft_process {
 	int32_t pid; /* 0: free */
 	uint32_t generation;
+	pthread_mutex_t life;      /* robust, and held as long as the thread that entered lives */
+	struct soft_ranges shared; /* memory that the others can map: share.h */
 };
 
 struct soft_group {
 	uint32_t version;
 	uint32_t num_hosts; /* devices given out so far */
 	uint32_t clock;     /* enum soft_clock */
+	uint32_t copied;    /* no memory is to be shared */
 	uint32_t broken;
 	pthread_mutex_t lock;
 	uint32_t objects_high;
@@ -131,6 +135,7 @@ struct soft_view {
 	uint8_t *rings;
 	struct srd_model model;
 	uint32_t process; /* its slot; 0: it has none */
+	bool shares;      /* what it registers, where it can */
 	size_t group_size;
 	char folder[128];
 };
@@ -154,6 +159,10 @@ void soft_unlock(void);
 int soft_process_enter(void);
 /* A process is gone: so is all that was its own. */
 void soft_process_leave(uint32_t process);
+/* False: it has ended, or, seldom, that cannot be told so quickly. */
+bool soft_process_lives(uint32_t process);
+/* The file that its shared memory is in. */
+void soft_share_path(uint32_t process, char path[192]);
 
 /* Pages for BYTES, zeroed; the offset in "rings", 0: there is no room. */
 uint64_t soft_pages_get(uint64_t bytes);

@@ -205,10 +205,9 @@ static bool under_way(const struct supervisor *s)
 		soft.group->called != s->called);
 }
 
-static void nap(struct supervisor *s, uint32_t seen)
+static void nap(struct supervisor *s, uint32_t seen, bool idle)
 {
 	struct soft_group *g = soft.group;
-	bool idle = !under_way(s);
 	uint64_t ns = idle ? NAP_IDLE : s->nap;
 	struct timespec time = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
 
@@ -227,13 +226,15 @@ static int supervise(struct supervisor *s)
 	s->nap = NAP_LONG;
 	for (;;) {
 		uint32_t seen = __atomic_load_n(&soft.group->wake, __ATOMIC_ACQUIRE);
+		bool active;
 
 		if (waitpid(s->child, &status, WNOHANG) == s->child)
 			break;
 		bury(s);
-		if (under_way(s))
+		active = under_way(s);
+		if (active)
 			help(s);
-		nap(s, seen);
+		nap(s, seen, !active);
 	}
 	bury(s);
 	return status;
@@ -260,6 +261,8 @@ static int prepare(const struct srd_launch_options *options, const struct soft_f
 	}
 	if (err)
 		return err;
+	if (folder->fresh)
+		soft.group->copied = options->copied;
 	first = soft.group->num_hosts;
 	if (first + options->devices > SRD_MODEL_MAX_HOSTS)
 		return srd_error_set(error, -EMFILE, "the group has %u devices; %u are the most",

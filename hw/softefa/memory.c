@@ -9,6 +9,7 @@
 #include "group.h"
 #include "guard.h"
 #include "memory.h"
+#include "share.h"
 
 #define BOUNCE 65536 /* bytes between two processes neither of which is ours */
 
@@ -96,13 +97,20 @@ static bool copy_foreign(uint32_t to_owner, uint64_t to, uint32_t from_owner, ui
 	return true;
 }
 
+/* Where memory of OWNER lies in ours; NULL: only the kernel can reach it. */
+static void *near(uint32_t owner, uint64_t addr, uint64_t length)
+{
+	return owner == soft.process ? (void *)(uintptr_t)addr : soft_view(owner, addr, length);
+}
+
 enum srd_memory_side soft_memory_copy(void *context, uint32_t to_owner, uint64_t to,
 				      uint32_t from_owner, uint64_t from, uint64_t length)
 {
+	void *target = near(to_owner, to, length), *source = near(from_owner, from, length);
 	bool done;
 
-	if (from_owner == to_owner && to_owner == soft.process)
-		done = soft_guarded_copy((void *)(uintptr_t)to, (void *)(uintptr_t)from, length);
+	if (target && source)
+		done = soft_guarded_copy(target, source, length);
 	else if (from_owner == soft.process)
 		done = copy(WRITE, pid_of(to_owner), (void *)(uintptr_t)from, to, length);
 	else if (to_owner == soft.process)
@@ -117,9 +125,9 @@ enum srd_memory_side soft_memory_copy(void *context, uint32_t to_owner, uint64_t
 enum srd_memory_side soft_memory_store(void *context, uint32_t owner, uint64_t addr,
 				       const void *bytes, size_t length)
 {
-	bool done = owner == soft.process
-			    ? soft_guarded_copy((void *)(uintptr_t)addr, bytes, length)
-			    : copy(WRITE, pid_of(owner), (void *)(uintptr_t)bytes, addr, length);
+	void *target = near(owner, addr, length);
+	bool done = target ? soft_guarded_copy(target, bytes, length)
+			   : copy(WRITE, pid_of(owner), (void *)(uintptr_t)bytes, addr, length);
 
 	return done ? SRD_MEMORY_OK : SRD_MEMORY_NO_TARGET;
 }

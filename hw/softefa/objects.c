@@ -14,6 +14,7 @@
 #include "engine.h"
 #include "event.h"
 #include "ring.h"
+#include "share.h"
 #include "softefa/efa_abi.h"
 #include "wrap.h"
 
@@ -76,6 +77,7 @@ static int mr_new(struct soft_call *call, const struct ib_uverbs_reg_mr *in, str
 		soft_object_free(mr);
 		return err;
 	}
+	soft_share(in->start, in->length);
 	mr->pd = soft_handle(pd);
 	pd->users++;
 	r = (struct ib_uverbs_reg_mr_resp){.mr_handle = soft_handle(mr), .lkey = key, .rkey = key};

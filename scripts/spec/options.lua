@@ -173,6 +173,10 @@ local commands = {
 					.. "after a millisecond. called: the device moves in the program's calls only, so that a "
 					.. "run of one thread is repeated exactly by its seed; a program that never polls "
 					.. "waits for ever." },
+			{ "memory", kind = "text", arg = "HOW", default = "shared", group = "What runs",
+				help = "How processes reach each other's memory. shared: by mapping what they register, "
+					.. "where it is private memory of a process of one thread, else as with copied. "
+					.. "copied: by process_vm_writev. Given by the first of a group." },
 		},
 		exits = { "internal", "usage" },
 		examples = {

@@ -35,12 +35,20 @@ static int open_profile(const struct srd_cli_exec_options *options, struct srd_p
 	return rc;
 }
 
-static int check_clock(const struct srd_cli_exec_options *options, struct srd_error *error)
+static int check_choice(const char *given, const char *what, const char *one, const char *other,
+			struct srd_error *error)
 {
-	if (!strcmp(options->clock, "auto") || !strcmp(options->clock, "called"))
+	if (!strcmp(given, one) || !strcmp(given, other))
 		return 0;
-	return srd_error_set(error, -EINVAL, "\"%s\" is no clock; there are: auto, called",
-			     options->clock);
+	return srd_error_set(error, -EINVAL, "\"%s\" is no %s; there are: %s, %s", given, what, one,
+			     other);
+}
+
+static int check_choices(const struct srd_cli_exec_options *options, struct srd_error *error)
+{
+	int rc = check_choice(options->clock, "clock", "auto", "called", error);
+
+	return rc ? rc : check_choice(options->memory, "way to memory", "shared", "copied", error);
 }
 
 static int program_status(int status)
@@ -56,6 +64,7 @@ static int launch(const struct srd_cli_exec_options *options, const struct srd_p
 		.seed = options->seed,
 		.devices = (uint32_t)options->devices,
 		.called_clock = !strcmp(options->clock, "called"),
+		.copied = !strcmp(options->memory, "copied"),
 		.group = options->group,
 		.argv = argv,
 		.say = say,
@@ -82,7 +91,7 @@ int srd_cli_exec(const struct srd_cli_exec_options *options)
 		srd_cli_error("this srdlab was built without rdma-core, and so without a device");
 		return SRD_EXIT_INTERNAL;
 	}
-	if (open_profile(options, &profile, &error) || check_clock(options, &error))
+	if (open_profile(options, &profile, &error) || check_choices(options, &error))
 		return srd_cli_refuse("%s", error.message);
 	argv = srd_calloc((size_t)words->count + 1, sizeof(*argv));
 	if (!argv) {

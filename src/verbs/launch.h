@@ -15,6 +15,7 @@ struct srd_launch_options {
 	uint64_t seed;
 	uint32_t devices;
 	bool called_clock; /* time passes in the program's calls only */
+	bool copied;       /* memory of other processes is never mapped, only copied */
 	const char *group; /* programs of one group reach each other; NULL: this one alone */
 	char **argv;       /* ends with NULL */
 	struct srd_stream *stream; /* for device events; NULL: none are wanted */

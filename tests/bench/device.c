@@ -16,27 +16,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <infiniband/efadv.h>
-#include <infiniband/verbs.h>
-
+#include "../conformance/end.h"
 #include "bench.h"
 
-#define QKEY    0x22
-#define WINDOW  64u
+#define WINDOW  END_DEPTH
 #define RUNS    5
 #define SMALL   64u
 #define LARGE   (1u << 20)
 #define MEMORY  (2 * LARGE)
 #define HOPS    20000u
-#define RIGHTS  (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE)
 #define TIMEOUT 20 /* s, for what the other process does */
 
 /* What one end tells the other, in memory that both map; and what they play with. */
 struct side {
-	volatile uint32_t ready;
+	struct end_name name;
 	volatile uint32_t go; /* which game; the other end leaves it when it is 0 */
-	uint32_t qpn, rkey;
-	uint64_t addr;
 	volatile uint64_t ball[SMALL / 8];
 	uint8_t pad[64];
 };
@@ -44,13 +38,7 @@ struct side {
 enum game { NONE, FLAGS, WRITES };
 
 static struct side *sides;
-static struct ibv_pd *pd;
-static struct ibv_cq *cq;
-static struct ibv_qp_ex *qp;
-static struct ibv_mr *mr;
-static struct ibv_ah *ah;
-static uint8_t *memory;
-static bool writes = true; /* false: this libefa has none, so that reads are measured */
+static struct end end;
 
 static double wall(void)
 {
@@ -73,87 +61,21 @@ static double median(double *values, size_t count)
 	return values[count / 2];
 }
 
-static void modify(enum ibv_qp_state state, int mask)
-{
-	struct ibv_qp_attr attr = {.qp_state = state, .port_num = 1, .qkey = QKEY};
-
-	bench_check(!ibv_modify_qp(&qp->qp_base, &attr, mask | IBV_QP_STATE));
-}
-
-static struct ibv_qp *create_qp(struct ibv_context *context)
-{
-	struct efadv_qp_init_attr efa = {.driver_qp_type = EFADV_QP_DRIVER_TYPE_SRD};
-	struct ibv_qp_init_attr_ex attr = {
-		.send_cq = cq,
-		.recv_cq = cq,
-		.qp_type = IBV_QPT_DRIVER,
-		.cap = {WINDOW, 1, 1, 1, 0},
-		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
-		.pd = pd,
-		.send_ops_flags = IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_RDMA_WRITE,
-	};
-	struct ibv_qp *made = efadv_create_qp_ex(context, &attr, &efa, sizeof(efa));
-
-	if (made)
-		return made;
-	writes = false;
-	attr.send_ops_flags = IBV_QP_EX_WITH_RDMA_READ;
-	return efadv_create_qp_ex(context, &attr, &efa, sizeof(efa));
-}
-
-/* One end, ready to send; its numbers to *SELF. Both ends are on one device. */
 static void open_end(struct side *self)
 {
-	struct ibv_device **list = ibv_get_device_list(NULL);
-	struct ibv_context *context = list && *list ? ibv_open_device(*list) : NULL;
-	struct ibv_ah_attr to = {.is_global = 1, .port_num = 1};
-	struct ibv_qp *made;
+	void *memory =
+		mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	bench_check(context);
-	memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	bench_check(memory != MAP_FAILED);
 	memset(memory, 0, MEMORY);
-	pd = ibv_alloc_pd(context);
-	cq = ibv_create_cq(context, 2 * WINDOW, NULL, NULL, 0);
-	mr = ibv_reg_mr(pd, memory, MEMORY, RIGHTS);
-	if (!mr)
-		mr = ibv_reg_mr(pd, memory, MEMORY, RIGHTS & ~IBV_ACCESS_REMOTE_WRITE);
-	bench_check(pd && cq && mr);
-	made = create_qp(context);
-	bench_check(made);
-	qp = ibv_qp_to_qp_ex(made);
-	bench_check(!ibv_query_gid(context, 1, 0, &to.grh.dgid));
-	ah = ibv_create_ah(pd, &to);
-	bench_check(ah);
-	modify(IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
-	modify(IBV_QPS_RTR, 0);
-	modify(IBV_QPS_RTS, IBV_QP_SQ_PSN);
-	self->qpn = made->qp_num;
-	self->rkey = mr->rkey;
-	self->addr = (uintptr_t)memory;
-	__atomic_store_n(&self->ready, 1, __ATOMIC_RELEASE);
-}
-
-/* NUM requests of LENGTH bytes to TO, with one doorbell. */
-static void post(const struct side *to, uint32_t num, uint32_t length)
-{
-	ibv_wr_start(qp);
-	for (uint32_t i = 0; i < num; i++) {
-		qp->wr_flags = IBV_SEND_SIGNALED;
-		if (writes)
-			ibv_wr_rdma_write(qp, to->rkey, to->addr);
-		else
-			ibv_wr_rdma_read(qp, to->rkey, to->addr);
-		ibv_wr_set_sge(qp, mr->lkey, (uintptr_t)memory + LARGE, length);
-		ibv_wr_set_ud_addr(qp, ah, to->qpn, QKEY);
-	}
-	bench_check(!ibv_wr_complete(qp));
+	end_open(&end, memory, MEMORY);
+	end_name(&end, &self->name);
 }
 
 static uint32_t poll(void)
 {
 	struct ibv_wc wc[16];
-	int n = ibv_poll_cq(cq, 16, wc);
+	int n = ibv_poll_cq(end.cq, 16, wc);
 
 	bench_check(n >= 0);
 	for (int i = 0; i < n; i++)
@@ -170,7 +92,7 @@ static double stream(const struct side *to, uint32_t count, uint32_t window, uin
 
 	while (done < count) {
 		while (posted < count && posted - done + batch <= window) {
-			post(to, batch, length);
+			end_post(&end, &to->name, end.writes, batch, LARGE, length);
 			posted += batch;
 		}
 		done += poll();
@@ -198,8 +120,8 @@ static void report(const char *what, const struct side *to, uint32_t count, uint
 /* The kernel copies LENGTH bytes to the other process; seconds each. */
 static double copy_each(pid_t peer, const struct side *to, uint32_t length, uint32_t count)
 {
-	struct iovec here = {memory + LARGE, length};
-	struct iovec there = {(void *)(uintptr_t)to->addr, length};
+	struct iovec here = {end.memory + LARGE, length};
+	struct iovec there = {(void *)(uintptr_t)to->name.addr, length};
 	double runs[RUNS];
 
 	for (int i = 0; i < RUNS; i++) {
@@ -260,15 +182,15 @@ static void throw_ball(enum game game, int self, uint64_t value, uint32_t *outst
 		__atomic_store_n(&ball[SMALL / 8 - 1], value, __ATOMIC_RELEASE);
 		return;
 	}
-	*(volatile uint64_t *)(memory + LARGE + SMALL - 8) = value;
-	post(&sides[!self], 1, SMALL);
+	*(volatile uint64_t *)(end.memory + LARGE + SMALL - 8) = value;
+	end_post(&end, &sides[!self].name, 1, 1, LARGE, SMALL);
 	keep_free(outstanding);
 }
 
 static const volatile uint64_t *catch_at(enum game game, int self)
 {
 	return game == FLAGS ? &sides[self].ball[SMALL / 8 - 1]
-			     : (const volatile uint64_t *)(memory + SMALL - 8);
+			     : (const volatile uint64_t *)(end.memory + SMALL - 8);
 }
 
 static void ping_pong(enum game game, const char *what)
@@ -293,11 +215,26 @@ static void ping_pong(enum game game, const char *what)
 	fflush(stdout);
 }
 
+/* Each of the two on a processor of its own, where there are two. */
+static void pin(int self)
+{
+	cpu_set_t all, one;
+
+	if (sched_getaffinity(0, sizeof(all), &all) || CPU_COUNT(&all) < 2)
+		return;
+	CPU_ZERO(&one);
+	for (int cpu = 0, seen = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &all) && seen++ == self)
+			CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+}
+
 /* The other process: catches and throws back, and otherwise sleeps. */
 __attribute__((noreturn)) static void other_end(void)
 {
 	uint32_t outstanding = 0;
 
+	pin(1);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	alarm(600);
 	open_end(&sides[1]);
@@ -347,18 +284,17 @@ int main(void)
 	pid_t peer;
 
 	alarm(600);
-	sides = mmap(NULL, 2 * sizeof(*sides), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-		     -1, 0);
-	bench_check(sides != MAP_FAILED);
+	sides = end_common(2 * sizeof(*sides));
 	peer = fork();
 	bench_check(peer >= 0);
 	if (!peer)
 		other_end();
+	pin(0);
 	open_end(&sides[0]);
-	for (int i = 0; i < TIMEOUT * 1000 && !sides[1].ready; i++)
+	for (int i = 0; i < TIMEOUT * 1000 && !sides[1].name.ready; i++)
 		usleep(1000);
-	bench_check(sides[1].ready);
-	if (!writes)
+	bench_check(sides[1].name.ready);
+	if (!end.writes)
 		printf("this libefa has no RDMA write: reads are measured, and no ping-pong\n");
 	report("one process, 64 B, window 64, a doorbell each", &sides[0], 200000, 64, 1, SMALL);
 	report("one process, 64 B, window 64, 16 a doorbell", &sides[0], 200000, 64, 16, SMALL);
@@ -367,7 +303,7 @@ int main(void)
 	report("two processes, 1 MiB, window 4", &sides[1], 400, 4, 1, LARGE);
 	report_copies(peer, &sides[1]);
 	ping_pong(FLAGS, "bare: flags in shared memory, 64 B");
-	if (writes)
+	if (end.writes)
 		ping_pong(WRITES, "two processes, RDMA write ping-pong, 64 B");
 	report_idle();
 	kill(peer, SIGKILL);
