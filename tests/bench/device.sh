@@ -13,7 +13,7 @@ fi
 
 # Milliseconds of the median of eleven runs.
 start_up() {
-	for run in 1 2 3 4 5 6 7 8 9 10 11; do
+	for _ in 1 2 3 4 5 6 7 8 9 10 11; do
 		before=$(date +%s%N)
 		"$@" >/dev/null
 		echo $((($(date +%s%N) - before) / 10000))
