@@ -12,7 +12,20 @@ Each rule has a stable id, `family.name`, and a class: *law* binds every user of
 but a risk. Law and contract are on unless `--rules` says otherwise. `srdlab rules ID`
 explains one. A rule whose events never came is reported as not judged, never as passed.
 
+Each rule is proven by a defect that it finds. *Planted* names those that are plug-ins,
+which `srdlab rules --check` runs (docs/plugins.md); what no queue pair and no scheduler can
+break by itself is planted in tests/planted.
+
 ]]
+-- What is planted for a rule, to prove it.
+local planted = {}
+for _, plant in ipairs(lib.spec "plants") do
+	if plant.rule then
+		planted[plant.rule] = planted[plant.rule] or {}
+		table.insert(planted[plant.rule], ("%s (`%s`)"):format(plant.defect, plant.name))
+	end
+end
+
 local family
 for _, r in ipairs(spec.rules) do
 	local of = r.id:match "^%l+"
@@ -22,6 +35,9 @@ for _, r in ipairs(spec.rules) do
 	end
 	md:put("**%s** (%s) %s  \nWhy: %s  \nEvidence: %s. Needs: %s.\n\n", r.id, r.class, r.statement,
 		r.why, r.evidence, table.concat(r.needs, ", "))
+	if planted[r.id] then
+		md:put("Planted: %s.\n\n", table.concat(planted[r.id], "; "))
+	end
 end
 md:put "## What is no rule\n\nThis holds for a good queue pair too, and no rule judges it:\n\n"
 for n = 1, spec.num_invariants do

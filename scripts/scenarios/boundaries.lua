@@ -66,7 +66,7 @@ end
 
 srd.scenario("2^32 requests and more are refused, not counted modulo 2^32", {
 	description = "A count that is cut to 32 bits is 0 or 5 here: it passes every gate.",
-	tags = { "engine", "chunks", "credit" },
+	tags = { "contract", "chunks", "credit" },
 	needs = { "origin", "fabric" },
 	profile = { max_rdma_size = 1 },
 }, function(t)

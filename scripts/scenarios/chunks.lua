@@ -140,6 +140,7 @@ srd.scenario("a put moves the size of its source, a get that of its source", {
 }, function(t)
 	local p = t:pair { memory = 1000 }
 	local q, a, b = p.a.qp, p.a.mem, p.b.mem
+	t:wait { q:put { from = a:slice(0, 60), to = b:slice(0, 90) }, q:get { from = b:slice(0, 60), to = a:slice(0, 90) } }
 	local put = q:put { from = a:slice(0, 150), to = b }
 	local get = q:get { from = b:slice(0, 250), to = a }
 	t:wait { put, get }

@@ -64,6 +64,16 @@ srd.scenario("the queue pair hands completions on one by one", { tags = { "contr
 	t:expect(s.q:poll "recv"):equals(nil)
 end)
 
+srd.scenario("a poll of one queue leaves the completions of the other", {
+	tags = { "contract", "completion" },
+}, function(t)
+	local s = polled(t, {}) -- both report to one completion queue
+	t:expect(post(s, 0)):equals "OK"
+	t:run_for "10ms"
+	t:expect(s.q:poll "recv"):equals(nil)
+	t:expect(s.q:poll("send").wr_id):equals(0)
+end)
+
 srd.scenario("a poll gives no more than it is asked for", { tags = { "law", "completion" } }, function(t)
 	local s = polled(t, {})
 	for id = 1, 5 do
@@ -106,7 +116,7 @@ srd.scenario("completion queues have a power of two of entries, and at least one
 end)
 
 srd.scenario("a completion that comes twice is found, and credits nothing", {
-	tags = { "engine", "completion" },
+	tags = { "contract", "completion" },
 	needs = { "faults" },
 	violates = "completion.twice",
 }, function(t)
@@ -126,7 +136,7 @@ end)
 
 srd.scenario("an entry of no live queue pair is passed over", {
 	description = "libefa answers -EINVAL and consumes it; the completion queue is not broken.",
-	tags = { "engine", "completion" },
+	tags = { "contract", "completion" },
 	needs = { "faults" },
 }, function(t)
 	local p = t:pair { memory = 64 }

@@ -51,7 +51,7 @@ srd.scenario("a queue-pair number of more than 16 bits is refused", {
 end)
 
 srd.scenario("a second connect is refused, and the first peer stays", {
-	tags = { "engine" },
+	tags = { "contract" },
 }, function(t)
 	local p = t:pair { memory = 64 }
 	t:expect(function()
@@ -80,12 +80,16 @@ for n, case in ipairs { { "INIT", "RESET" }, { "RTR", "INIT" }, { "RTS", "RTR" }
 	srd.scenario(("a connect that fails at %s says so and stays in %s"):format(step, left), {
 		tags = { "contract", "errors" },
 	}, function(t)
-		local a, b = t:host("a"):queue_pair {}, t:host("b"):queue_pair {}
+		local p = t:pair { memory = 64, connect = false }
+		local a, b = p.a.qp, p.b.qp
 		t:fail_call("modify_qp", { nth = n, errno = "ENOMEM" })
 		t:expect(function()
 			a:connect(b:endpoint())
 		end):raises(step)
 		t:expect(a):is(left)
+		t:expect(function()
+			a:put { from = p.a.mem, to = p.b.mem }
+		end):raises "connected"
 	end)
 end
 
@@ -281,7 +285,7 @@ srd.scenario("an endpoint whose port cannot be queried is an error", { tags = { 
 	t:expect(q:endpoint().qp_num):equals(q.verbs.qp_num)
 end)
 
-srd.scenario("a state that cannot be queried is an error", { tags = { "engine", "errors" } }, function(t)
+srd.scenario("a state that cannot be queried is an error", { tags = { "contract", "errors" } }, function(t)
 	local q = t:host("a"):queue_pair {}
 	t:fail_call("query_qp", { errno = "EIO" })
 	t:expect(function()

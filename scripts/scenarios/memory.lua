@@ -107,7 +107,7 @@ srd.scenario("the key of another protection domain opens nothing here", {
 end)
 
 srd.scenario("an empty transfer looks at no key", {
-	tags = { "engine", "memory" },
+	tags = { "contract", "memory" },
 	needs = { "fabric" }, -- a guess, so a profile has to say it
 	profile = { zero_length_checks_key = false },
 }, function(t)
@@ -116,7 +116,7 @@ srd.scenario("an empty transfer looks at no key", {
 end)
 
 srd.scenario("an empty transfer looks at its keys, on a device that does", {
-	tags = { "engine", "memory" },
+	tags = { "contract", "memory" },
 	needs = { "fabric" },
 	profile = { zero_length_checks_key = true },
 }, function(t)

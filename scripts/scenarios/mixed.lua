@@ -17,7 +17,7 @@ for _, case in ipairs(fabrics) do
 
 	srd.scenario(("puts and gets of random ranges, %s"):format(name), {
 		description = "Each op has a range of its own in both memories, so that the end is known.",
-		tags = { "engine", "mixed" },
+		tags = { "contract", "mixed" },
 		needs = { "fabric" },
 		seeds = true,
 		profile = profile,
@@ -48,7 +48,7 @@ for _, case in ipairs(fabrics) do
 	end)
 
 	srd.scenario(("both sides at once, from many tasks, %s"):format(name), {
-		tags = { "engine", "mixed" },
+		tags = { "contract", "mixed" },
 		needs = { "fabric" },
 		seeds = true,
 		profile = profile,
@@ -74,7 +74,7 @@ for _, case in ipairs(fabrics) do
 end
 
 srd.scenario("random failures: each op ends as its worst request did, and no other", {
-	tags = { "engine", "mixed", "errors" },
+	tags = { "contract", "mixed", "errors" },
 	needs = { "faults", "fabric" },
 	seeds = true,
 	profile = { max_rdma_size = 100 },
@@ -110,7 +110,7 @@ srd.scenario("random failures: each op ends as its worst request did, and no oth
 end)
 
 srd.scenario("queue pairs come and go while others work", {
-	tags = { "engine", "mixed", "teardown" },
+	tags = { "contract", "mixed", "teardown" },
 	needs = { "faults" },
 	seeds = true,
 }, function(t)

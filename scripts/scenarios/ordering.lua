@@ -15,7 +15,7 @@ for _, order in ipairs { "in_order", "random", "adversarial" } do
 	end)
 
 	srd.scenario(("ops end whole when requests complete %s"):format(order), {
-		tags = { "engine", "ordering" },
+		tags = { "contract", "ordering" },
 		needs = { "fabric" },
 		seeds = true,
 		profile = { order = order, max_rdma_size = 100 },
@@ -36,7 +36,7 @@ for _, order in ipairs { "in_order", "random", "adversarial" } do
 end
 
 srd.scenario("completions come back out of order, and each op gets its own", {
-	tags = { "engine", "ordering" },
+	tags = { "contract", "ordering" },
 	needs = { "faults" },
 }, function(t)
 	local p = t:pair { memory = 64, max_send_wr = 4 }

@@ -3,7 +3,7 @@
 local srd = require "srdlab"
 
 srd.scenario("a head op without credit holds the line", {
-	tags = { "engine", "credit" },
+	tags = { "contract", "credit" },
 	limits = { max_rdma_size = "4KiB" },
 }, function(t)
 	local p = t:pair { max_send_wr = 2, memory = "64KiB" }
@@ -24,7 +24,7 @@ srd.scenario("a head op without credit holds the line", {
 end)
 
 srd.scenario("an op of exactly all credits is posted at once", {
-	tags = { "engine", "credit" },
+	tags = { "contract", "credit" },
 	limits = { max_rdma_size = 100 },
 }, function(t)
 	local p = t:pair { max_send_wr = 4, memory = 400 }
@@ -36,7 +36,7 @@ srd.scenario("an op of exactly all credits is posted at once", {
 end)
 
 srd.scenario("an op that needs more than all credits is refused, the next goes on", {
-	tags = { "engine", "credit" },
+	tags = { "contract", "credit" },
 	limits = { max_rdma_size = 100 },
 }, function(t)
 	local p = t:pair { max_send_wr = 4, memory = 1000 }
@@ -49,7 +49,7 @@ srd.scenario("an op that needs more than all credits is refused, the next goes o
 end)
 
 srd.scenario("a get needs credits for what it transfers, not for its room", {
-	tags = { "engine", "credit" },
+	tags = { "contract", "credit" },
 	limits = { max_rdma_size = 100 },
 }, function(t)
 	local p = t:pair { max_send_wr = 4, memory = 4000 }
@@ -59,8 +59,19 @@ srd.scenario("a get needs credits for what it transfers, not for its room", {
 	t:expect(#op:chunks()):equals(1)
 end)
 
+srd.scenario("a put needs credits for what it transfers, not for its room", {
+	tags = { "contract", "credit" },
+	limits = { max_rdma_size = 100 },
+}, function(t)
+	local p = t:pair { max_send_wr = 4, memory = 4000 }
+	local op = p.a.qp:submit_put { from = p.a.mem:slice(0, 100), to = p.b.mem }
+	t:expect(p.a.qp:in_flight()):equals(1)
+	t:wait(op)
+	t:expect(#op:chunks()):equals(1)
+end)
+
 srd.scenario("a hundred ops through one credit", {
-	tags = { "engine", "credit" },
+	tags = { "contract", "credit" },
 }, function(t)
 	local p = t:pair { max_send_wr = 1, memory = 6400 }
 	p.a.mem:fill "random"
@@ -81,7 +92,7 @@ srd.scenario("a hundred ops through one credit", {
 end)
 
 srd.scenario("ops are posted in the order of their submission", {
-	tags = { "engine", "credit" },
+	tags = { "contract", "credit" },
 	limits = { max_rdma_size = 100 },
 }, function(t)
 	local p = t:pair { max_send_wr = 3, memory = 300 }
@@ -101,7 +112,7 @@ srd.scenario("ops are posted in the order of their submission", {
 end)
 
 srd.scenario("a direct put is counted, though not gated", {
-	tags = { "engine", "credit" },
+	tags = { "contract", "credit" },
 	limits = { max_rdma_size = 100 },
 }, function(t)
 	local p = t:pair { max_send_wr = 4, memory = 400 }
@@ -115,7 +126,7 @@ srd.scenario("a direct put is counted, though not gated", {
 end)
 
 srd.scenario("a failed op leaves its neighbours alone", {
-	tags = { "engine", "errors" },
+	tags = { "contract", "errors" },
 	violates = "memory.rkey",
 }, function(t)
 	local p = t:pair { max_send_wr = 8, memory = 64 }
@@ -130,7 +141,7 @@ srd.scenario("a failed op leaves its neighbours alone", {
 end)
 
 srd.scenario("an op reports its own cause, after its last request", {
-	tags = { "engine", "errors" },
+	tags = { "contract", "errors" },
 	needs = { "faults" },
 	limits = { max_rdma_size = 1000 },
 }, function(t)
@@ -145,7 +156,7 @@ srd.scenario("an op reports its own cause, after its last request", {
 end)
 
 srd.scenario("a flush is never the cause while there is another", {
-	tags = { "engine", "errors" },
+	tags = { "contract", "errors" },
 	needs = { "faults" },
 	limits = { max_rdma_size = 1000 },
 }, function(t)
@@ -160,7 +171,7 @@ srd.scenario("a flush is never the cause while there is another", {
 end)
 
 srd.scenario("credits of a failed op come back", {
-	tags = { "engine", "credit", "errors" },
+	tags = { "contract", "credit", "errors" },
 	needs = { "faults" },
 	limits = { max_rdma_size = 100 },
 }, function(t)
@@ -174,7 +185,7 @@ srd.scenario("credits of a failed op come back", {
 end)
 
 srd.scenario("a held request keeps its credit", {
-	tags = { "engine", "credit" },
+	tags = { "contract", "credit" },
 	needs = { "faults" },
 }, function(t)
 	local p = t:pair { max_send_wr = 2, memory = 64 }
@@ -194,7 +205,7 @@ srd.scenario("a held request keeps its credit", {
 end)
 
 srd.scenario("puts and gets share the line", {
-	tags = { "engine", "credit" },
+	tags = { "contract", "credit" },
 	limits = { max_rdma_size = 100 },
 }, function(t)
 	local p = t:pair { max_send_wr = 2, memory = 400 }
@@ -221,7 +232,7 @@ srd.scenario("both sides of a connection may post", {
 	t:expect(p.a.mem):same_content(p.b.mem)
 end)
 
-srd.scenario("an empty op takes one credit like any other", { tags = { "engine", "credit" } }, function(t)
+srd.scenario("an empty op takes one credit like any other", { tags = { "contract", "credit" } }, function(t)
 	local p = t:pair { max_send_wr = 2, memory = 64 }
 	local q, ops = p.a.qp, {}
 	for i = 1, 3 do
@@ -234,7 +245,7 @@ srd.scenario("an empty op takes one credit like any other", { tags = { "engine",
 end)
 
 srd.scenario("every size between nothing and all credits passes the gate", {
-	tags = { "engine", "credit" },
+	tags = { "contract", "credit" },
 	limits = { max_rdma_size = 10 },
 }, function(t)
 	local p = t:pair { max_send_wr = 5, memory = 50 }
@@ -247,7 +258,7 @@ srd.scenario("every size between nothing and all credits passes the gate", {
 end)
 
 srd.scenario("a line of large and small ops never overtakes itself", {
-	tags = { "engine", "credit" },
+	tags = { "contract", "credit" },
 	limits = { max_rdma_size = 100 },
 	seeds = true,
 }, function(t)
@@ -271,7 +282,7 @@ srd.scenario("a line of large and small ops never overtakes itself", {
 	t:wait(ops)
 end)
 
-srd.scenario("queue pairs do not share credits", { tags = { "engine", "credit" } }, function(t)
+srd.scenario("queue pairs do not share credits", { tags = { "contract", "credit" } }, function(t)
 	local a, b = t:host "a", t:host "b"
 	local from, to, pairs_of = a:memory(64), b:memory(64), {}
 	for i = 1, 3 do
@@ -290,7 +301,7 @@ srd.scenario("queue pairs do not share credits", { tags = { "engine", "credit" }
 end)
 
 srd.scenario("a post that is refused fails its op alone", {
-	tags = { "engine", "errors" },
+	tags = { "contract", "errors" },
 	limits = { max_rdma_size = 100 },
 }, function(t)
 	local p = t:pair { max_send_wr = 8, memory = 200 }
@@ -310,7 +321,7 @@ srd.scenario("a post that is refused fails its op alone", {
 end)
 
 srd.scenario("a size that does not fit fails its op alone, and costs no id", {
-	tags = { "engine", "errors" },
+	tags = { "contract", "errors" },
 }, function(t)
 	local p = t:pair { memory = 64 }
 	local q, a, b = p.a.qp, p.a.mem, p.b.mem
@@ -323,7 +334,7 @@ srd.scenario("a size that does not fit fails its op alone, and costs no id", {
 end)
 
 srd.scenario("direct puts may use what the send queue has, and the line waits for them", {
-	tags = { "engine", "credit" },
+	tags = { "contract", "credit" },
 }, function(t)
 	local p = t:pair { max_send_wr = 5, memory = 64 } -- eight slots are granted
 	local q, ops = p.a.qp, {}
@@ -343,7 +354,7 @@ srd.scenario("direct puts may use what the send queue has, and the line waits fo
 end)
 
 srd.scenario("an op with many failed requests is answered once, with the first cause", {
-	tags = { "engine", "errors" },
+	tags = { "contract", "errors" },
 	needs = { "faults" },
 	limits = { max_rdma_size = 100 },
 }, function(t)
@@ -359,7 +370,7 @@ srd.scenario("an op with many failed requests is answered once, with the first c
 end)
 
 srd.scenario("all requests flushed is a flush", {
-	tags = { "engine", "errors" },
+	tags = { "contract", "errors" },
 	needs = { "faults" },
 	limits = { max_rdma_size = 100 },
 }, function(t)
@@ -371,7 +382,7 @@ srd.scenario("all requests flushed is a flush", {
 end)
 
 srd.scenario("a failed poll ends the scheduler, and everybody is told", {
-	tags = { "engine", "errors" },
+	tags = { "contract", "errors" },
 }, function(t)
 	local p = t:pair { max_send_wr = 1, memory = 64 }
 	local posted = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
@@ -383,7 +394,7 @@ srd.scenario("a failed poll ends the scheduler, and everybody is told", {
 	t:expect(t:result(late).errno):equals "ECANCELED"
 end)
 
-srd.scenario("a poll that lacks memory is tried again", { tags = { "engine", "errors" } }, function(t)
+srd.scenario("a poll that lacks memory is tried again", { tags = { "contract", "errors" } }, function(t)
 	local p = t:pair { memory = 64 }
 	local op = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
 	t:fail_call("poll_cq", { errno = "ENOMEM" })
@@ -391,7 +402,7 @@ srd.scenario("a poll that lacks memory is tried again", { tags = { "engine", "er
 	t:expect(p.a.qp:in_flight()):equals(0)
 end)
 
-srd.scenario("submitting posts and never polls", { tags = { "engine", "credit" } }, function(t)
+srd.scenario("submitting posts and never polls", { tags = { "contract", "credit" } }, function(t)
 	local p = t:pair { max_send_wr = 2, memory = 64 }
 	local q = p.a.qp
 	local first = q:submit_put { from = p.a.mem, to = p.b.mem }
@@ -407,7 +418,7 @@ end)
 
 srd.scenario("a completion that nobody in the line waits for credits nothing", {
 	description = "A request posted past queue pair and scheduler, with an id of its own.",
-	tags = { "engine", "credit", "misuse" },
+	tags = { "contract", "credit", "misuse" },
 	needs = { "faults" },
 }, function(t)
 	local p = t:pair { max_send_wr = 2, memory = 64 }

@@ -4,7 +4,7 @@ local srd = require "srdlab"
 local flushed = { status = "IBV_WC_WR_FLUSH_ERR", vendor_err = 1 }
 
 srd.scenario("a queue pair that is destroyed answers all of its ops", {
-	tags = { "engine", "teardown" },
+	tags = { "contract", "teardown" },
 	needs = { "faults" },
 	limits = { max_rdma_size = 16 },
 }, function(t)
@@ -25,7 +25,7 @@ end)
 
 srd.scenario("the next queue pair starts from nothing", {
 	description = "It leases the completion queue of the last one; nothing of it may be left there.",
-	tags = { "engine", "teardown" },
+	tags = { "contract", "teardown" },
 	needs = { "faults" },
 }, function(t)
 	local a, b = t:host "a", t:host "b"

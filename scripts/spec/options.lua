@@ -223,15 +223,30 @@ local commands = {
 		},
 		exits = { "passed", "failed", "usage", "skipped", "internal", "interrupted" },
 		examples = { { "srdlab replay srdlab-replay/chunks-42-seed1.json" } } },
-	{ "rules", usage = "[RULE|FAMILY|CLASS]...", summary = "name the rules, or explain some",
+	{ "rules", usage = "[OPTION]... [RULE|FAMILY|CLASS]...", summary = "name the rules, explain some, or check them",
 		arguments = { min = 0, complete = "rule" },
 		description = {
 			"Without arguments, prints every rule with its class and its statement; with arguments, "
 				.. "explains these: what they demand and what goes wrong on a device where they are broken.",
+			"With --check, proves the rules: queue pairs and schedulers with one planted defect each run, as "
+				.. "plug-ins, against every scenario with the tag contract. Each has a manifest: the rule that must be "
+				.. "raised first, and those that may follow. A table shows what was raised; where a plant is not "
+				.. "flagged as its manifest says, the reason stands below it. Arguments are names of plants then.",
 		},
-		options = {},
-		exits = { "passed", "usage", "internal" },
-		examples = { { "srdlab rules" }, { "srdlab rules chunk.cover" } } },
+		options = {
+			{ "check", letter = "c", kind = "flag", group = "What runs", env = false,
+				help = "Run the planted defects and print the table." },
+			{ "jobs", letter = "j", kind = "number", arg = "N", default = "0", range = { 0, 1024 },
+				group = "What runs", help = "Run N plants at once; 0 takes one for each processor." },
+			{ "plants", kind = "text", arg = "FOLDER", complete = "folder", group = "What runs",
+				help = "The folder of the plants, their manifest plants.json, and the scenarios. Unless given, "
+					.. "the one that was built or installed with srdlab." },
+			say "Say where each rule was raised, and why, for plants that are flagged as expected too.",
+		},
+		exits = { "passed", "failed", "usage", "internal" },
+		examples = { { "srdlab rules" }, { "srdlab rules chunk.cover" },
+			{ "srdlab rules --check", "All planted defects." },
+			{ "srdlab rules --check -v overlap", "One of them, with what was said." } } },
 	{ "show", usage = "[OPTION]... FILE", summary = "show a trace as text",
 		arguments = { min = 1, max = 1, what = "a trace", complete = "file" },
 		description = {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/plants.h"
 #include "cli/plug_in.h"
 #include "cli/recorded.h"
 #include "plugin/blame.h"
@@ -136,13 +137,18 @@ static int run(const char *request, struct srd_error *error)
 	return rc;
 }
 
-static int probe(json_t *object, struct srd_error *error)
+/* A probe, or a plant. */
+static int load_and_run(json_t *object, struct srd_error *error)
 {
 	struct srd_run_config config = {0};
 	int rc = load(json_string_value(json_object_get(object, "queue_pair")),
 		      json_string_value(json_object_get(object, "scheduler")), &config, error);
 
-	return rc ? rc : srd_plugin_process_answer(SRD_TOLD_RESULT, "");
+	if (rc)
+		return rc;
+	if (json_object_get(object, "folder"))
+		return srd_cli_plants_run(object, &config, error);
+	return srd_plugin_process_answer(SRD_TOLD_RESULT, "");
 }
 
 int srd_cli_plug_in_main(int argc, char **argv)
@@ -155,7 +161,10 @@ int srd_cli_plug_in_main(int argc, char **argv)
 	if (rc)
 		return EXIT_FAILURE;
 	object = json_loads(request, 0, NULL);
-	rc = json_object_get(object, "script") ? run(request, &error) : probe(object, &error);
+	if (json_object_get(object, "script"))
+		rc = run(request, &error);
+	else
+		rc = load_and_run(object, &error);
 	if (rc)
 		srd_plugin_process_answer(SRD_TOLD_REFUSED, error.message);
 	json_decref(object);

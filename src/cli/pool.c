@@ -53,6 +53,15 @@ uint64_t srd_cli_now(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
+int srd_cli_jobs(uint64_t wanted)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (wanted)
+		return (int)wanted;
+	return processors > 0 ? (int)processors : 1;
+}
+
 /* How a run that may not go on ends; SRD_POOL_DONE: it may. */
 static enum srd_cli_pool_end ended(const struct srd_cli_pool *pool)
 {

@@ -39,5 +39,7 @@ enum srd_cli_pool_end {
 int srd_cli_pool_run(const struct srd_cli_pool *pool, struct srd_error *error);
 
 uint64_t srd_cli_now(void); /* CLOCK_MONOTONIC ns */
+/* The processes that --jobs WANTED asks for: 0 is one for each processor. */
+int srd_cli_jobs(uint64_t wanted);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* srdlab rules: every rule with its statement, or some explained. */
+/* srdlab rules: every rule with its statement, some explained, or all of them proven. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/plants.h"
 #include "rules/rules.h"
 #include "verbs/alloc.h"
 #include "verbs/nearest.h"
@@ -90,6 +91,8 @@ int srd_cli_rules(const struct srd_cli_rules_options *options)
 {
 	int status = SRD_EXIT_PASSED;
 
+	if (options->check)
+		return srd_cli_plants_check(options);
 	for (int i = 0; i < srd_num_rules && !options->arguments.count; i++)
 		put_line(&srd_rule_infos[i]);
 	for (int i = 0; i < options->arguments.count; i++)

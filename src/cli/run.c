@@ -240,13 +240,7 @@ static int file_width(const struct srd_cli_scripts *scripts)
 
 static int jobs(const struct srd_cli_run_options *options)
 {
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-
-	if (srd_cli_streams_wanted(&options->trace))
-		return 1;
-	if (options->jobs)
-		return (int)options->jobs;
-	return processors > 0 ? (int)processors : 1;
+	return srd_cli_streams_wanted(&options->trace) ? 1 : srd_cli_jobs(options->jobs);
 }
 
 /* Run everything that is planned; a negative errno, or how it ended. */

@@ -406,6 +406,7 @@ case("one rule", "srdlab rules chunk.cover", 0,
 	{ out = { "chunk.cover (contract)\n", "Where it is broken: ", "op_begin, " } })
 case("a family and a class", "srdlab rules chunk advice", 0, { out = { "chunk.cover ", " advice " } })
 case("no such rule", "srdlab rules chunk.cuver", 2, { err = "did you mean chunk.cover?" })
+case("no rules to check", "srdlab rules --check --plants /nowhere", 2, { err = "/nowhere/plants.json" })
 case("devices", "srdlab devices", 0, { out = { "efa: ", "mock: " } })
 
 -- Manuals and completion: nothing that --help shows may be missing.

@@ -160,5 +160,43 @@ unfit("load", plug_in "unfit_load", "the plug-in crashed: signal 6 (Aborted)")
 case("a queue pair is no scheduler", "--scheduler " .. plug_in "example_queue_pair", 2,
 	"has no function srdlab_scheduler_v1")
 
+-- What srdlab rules --check makes of a manifest, right or wrong.
+local plants = sh "mktemp -d"
+sh(("cp %s %s"):format(scenarios, plants))
+for name, of in pairs { good = "example_queue_pair", bad = "bad_ids", crash = "bad_crash" } do
+	sh(("ln -s %s %s/%s.so"):format(plug_in(of), plants, name))
+end
+local function check(name, list, status, ...)
+	local f = assert(io.open(plants .. "/plants.json", "w"))
+	f:write(("{\"format\": \"srdlab-plants\", \"schema\": 1, \"plants\": [%s]}"):format(list))
+	f:close()
+	command("plants: " .. name, ("%s rules --check --plants %s"):format(program, plants), status, ...)
+end
+local function plant(name, rule, also)
+	return ("{\"name\": %q, \"kind\": \"queue_pair\", \"defect\": \"%s ids\", %s\"also\": [%s]}"):format(name, name,
+		rule and ("\"rule\": %q, "):format(rule) or "", also or "")
+end
+local clean, flagged = plant "good", plant("bad", "id.returned",
+	"\"credit.count\", \"credit.idle\", \"completion.op_unanswered\"")
+check("as their manifests say", clean .. "," .. flagged, 0, "good   good ids  ", "id.returned   as expected",
+	"2 plants: 2 flagged as their manifests say, 0 not")
+check("a defect that nothing flags", plant("good", "id.first"), 1, "not flagged")
+check("a rule that is not the first", plant("bad", "credit.count"), 1, "another rule first", "id.returned in \"")
+check("rules that may not follow", plant("bad", "id.returned"), 1, "other rules too")
+check("a false alarm", plant "bad", 1, "false alarm")
+check("a plant that dies", plant("crash", "id.first") .. "," .. clean, 1, "not judged",
+	"the plug-in crashed in queue pair put: signal 11 (Segmentation fault)", "1 flagged as their manifests say, 1 not")
+check("a file that is missing", plant("none", "id.first"), 1, "not judged", "none.so cannot be loaded")
+check("a rule that there is not", plant("bad", "id.frist"), 2, "plants.json: bad names a rule that there is not")
+check("no manifest at all", "7", 2, "plants.json: a plant has a name, a kind, a defect")
+check("broken text", "{", 2, "plants.json: ")
+command("plants: no folder", program .. " rules --check --plants /nowhere", 2, "/nowhere/plants.json: ")
+check("one of them", clean .. "," .. flagged, 0)
+command("plants: an unknown name", ("%s rules --check --plants %s god"):format(program, plants), 2,
+	"no plant is called \"god\"; did you mean good?")
+command("plants: one by its name", ("%s rules --check -v --plants %s bad"):format(program, plants), 0,
+	"id.returned in \"", "1 plants: 1 flagged as their manifests say, 0 not")
+sh("rm -r " .. plants)
+
 print("1.." .. count)
 os.exit(failures == 0)
