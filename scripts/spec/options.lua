@@ -68,10 +68,10 @@ sets.filter = {
 
 sets.trace = {
 	{ "trace", kind = "text", arg = "FILE", complete = "file", group = "Reports",
-		help = "Write every event to FILE; srdlab show reads it. The run stays in one process." },
+		help = "Write every event to FILE; srdlab show reads it. Scenarios run one by one." },
 	{ "timeline", kind = "text", arg = "FILE", complete = "file", group = "Reports",
 		help = "Write a timeline in the Chrome trace format, which Perfetto and chrome://tracing "
-			.. "open. The run stays in one process." },
+			.. "open. Scenarios run one by one." },
 }
 
 local verbose = { "verbose", letter = "v", kind = "flag", group = "Reports" }
@@ -107,8 +107,8 @@ local commands = {
 				help = "Run each scenario with every seed from A to B." },
 			{ "jobs", letter = "j", kind = "number", arg = "N", default = "1", range = { 0, 1024 },
 				group = "What runs",
-				help = "Run in N processes, so that a crash costs one scenario only; 0 takes one for each "
-					.. "processor. With 1 all runs in this process, which suits a debugger." },
+				help = "Run in N processes, beside this one; 0 takes one for each processor. A crash costs one "
+					.. "scenario. For a debugger, srdlab replay runs in its own process." },
 			{ "timeout", kind = "time", arg = "TIME", group = "What runs", range = { 10 ^ 6, 10 ^ 15 },
 				help = "Wall time for the whole run; what finished by then is reported." },
 			{ "fail-on-skip", kind = "flag", group = "How it is judged",

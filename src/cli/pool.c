@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Each worker is a fork of this process, with all scripts loaded, and two pipes: numbers of
- * items go down, results come up as a length and the text.
+ * items go down, results come up as a length and the text. There is one even where no more
+ * are asked for: only another process can end a call of Lua's library that does not end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "cli/pool.h"
+#include "lua/scenario.h"
 #include "verbs/alloc.h"
 
 /* How far the work may be ahead of the results that are handed on. */
@@ -39,6 +41,7 @@ struct run {
 	struct srd_error *error;
 	struct worker *workers;
 	int num_workers;
+	sigset_t mask; /* of before, which a worker has again */
 	struct pollfd *fds;
 	struct slot slots[WINDOW];
 	uint64_t next;     /* to be started */
@@ -72,31 +75,6 @@ static enum srd_cli_pool_end ended(const struct srd_cli_pool *pool)
 	return SRD_POOL_DONE;
 }
 
-static int run_here(const struct srd_cli_pool *pool, struct srd_error *error)
-{
-	for (uint64_t i = 0; i < pool->count; i++) {
-		enum srd_cli_pool_end end = ended(pool);
-		char *text;
-		int rc;
-
-		if (end != SRD_POOL_DONE)
-			return end;
-		text = pool->run(pool->arg, i);
-		if (!text)
-			return srd_error_set(error, -ENOMEM, "out of memory");
-		/* What was cut short by the end of all is not a result. */
-		if (ended(pool) == SRD_POOL_OUT_OF_TIME) {
-			free(text);
-			return SRD_POOL_OUT_OF_TIME;
-		}
-		rc = pool->done(pool->arg, i, text, NULL);
-		free(text);
-		if (rc)
-			return srd_error_set(error, rc, "%s", strerror(-rc));
-	}
-	return SRD_POOL_DONE;
-}
-
 /* Whole or not at all. */
 static bool transfer(ssize_t (*move)(int, void *, size_t), int fd, void *data, size_t size)
 {
@@ -120,21 +98,49 @@ static ssize_t put(int fd, void *data, size_t size)
 	return write(fd, data, size);
 }
 
+/* In place of a length: the worker ends itself, and 32 bits say at which line it is. */
+#define STUCK UINT32_MAX
+
+static int stuck_up; /* where a worker tells it */
+
+static void stuck(int line)
+{
+	uint32_t length = STUCK;
+
+	transfer(put, stuck_up, &length, sizeof(length));
+	transfer(put, stuck_up, &line, sizeof(line));
+	_exit(EXIT_FAILURE);
+}
+
+static void expire(int number)
+{
+	srd_watchdog_expire();
+}
+
+static bool work_on(const struct srd_cli_pool *pool, uint64_t item, int up)
+{
+	char *text = pool->run(pool->arg, item);
+	uint32_t length = text ? (uint32_t)strlen(text) : 0;
+	bool good = text && transfer(put, up, &length, sizeof(length)) &&
+		    transfer(put, up, text, length);
+
+	free(text);
+	return good;
+}
+
 /* The life of a worker. exit, not _exit: coverage and leak checks look at workers too. */
 static void __attribute__((noreturn)) work(const struct srd_cli_pool *pool, int down, int up)
 {
+	bool good = !pool->enter || pool->enter(pool->arg);
 	uint64_t item;
 
-	while (transfer(read, down, &item, sizeof(item))) {
-		char *text = pool->run(pool->arg, item);
-		uint32_t length = text ? (uint32_t)strlen(text) : 0;
-
-		if (!text || !transfer(put, up, &length, sizeof(length)) ||
-		    !transfer(put, up, text, length))
-			exit(EXIT_FAILURE);
-		free(text);
-	}
-	exit(EXIT_SUCCESS);
+	stuck_up = up;
+	srd_watchdog_stuck = stuck;
+	while (good && transfer(read, down, &item, sizeof(item)))
+		good = work_on(pool, item, up);
+	if (pool->leave && !pool->leave(pool->arg))
+		good = false;
+	exit(good ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
 static void enter(struct run *run, const int down[2], const int up[2], pid_t parent)
@@ -142,6 +148,8 @@ static void enter(struct run *run, const int down[2], const int up[2], pid_t par
 	signal(SIGINT, SIG_IGN); /* the parent decides */
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
+	signal(SIGUSR1, expire);
+	sigprocmask(SIG_SETMASK, &run->mask, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(EXIT_FAILURE);
@@ -201,35 +209,62 @@ static void describe(int status, char *text, size_t size)
 			 WEXITSTATUS(status));
 }
 
-static void dismiss(struct worker *worker, int *status)
+static void close_pipes(struct worker *worker)
 {
 	close(worker->down);
 	close(worker->up);
-	while (waitpid(worker->pid, status, 0) < 0 && errno == EINTR)
+}
+
+/* How the process ended, once it has. */
+static int bury(struct worker *worker)
+{
+	int status = 0;
+
+	while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	worker->pid = 0;
 	worker->busy = false;
+	return status;
+}
+
+static bool receive_text(struct slot *slot, int up)
+{
+	uint32_t length;
+	int line;
+
+	if (!transfer(read, up, &length, sizeof(length)))
+		return false;
+	if (length == STUCK) {
+		if (transfer(read, up, &line, sizeof(line)))
+			snprintf(slot->death, sizeof(slot->death),
+				 "out of time: line %d calls what does not end, in Lua's own "
+				 "library",
+				 line);
+		return false;
+	}
+	slot->text = malloc((size_t)length + 1);
+	if (!slot->text || !transfer(read, up, slot->text, length))
+		return false;
+	slot->text[length] = '\0';
+	return true;
 }
 
 static void receive(struct run *run, struct worker *worker)
 {
 	struct slot *slot = &run->slots[worker->item % WINDOW];
-	uint32_t length;
 	int status;
 
 	slot->finished = true;
-	if (transfer(read, worker->up, &length, sizeof(length))) {
-		slot->text = malloc((size_t)length + 1);
-		if (slot->text && transfer(read, worker->up, slot->text, length)) {
-			slot->text[length] = '\0';
-			worker->busy = false;
-			return;
-		}
+	if (receive_text(slot, worker->up)) {
+		worker->busy = false;
+		return;
 	}
 	free(slot->text);
 	slot->text = NULL;
-	dismiss(worker, &status);
-	describe(status, slot->death, sizeof(slot->death));
+	close_pipes(worker);
+	status = bury(worker);
+	if (!slot->death[0])
+		describe(status, slot->death, sizeof(slot->death));
 }
 
 /* Give work to whoever has none. */
@@ -327,59 +362,92 @@ static int hand_on_rest(struct run *run)
 	return 0;
 }
 
-static void dismiss_all(struct run *run)
+/* Whether WORKER has ended within the time that is LEFT, ns, of which some is used up. */
+static bool ends_in(const struct worker *worker, uint64_t *left)
 {
+	const struct timespec nap = {.tv_nsec = 5000000};
+	siginfo_t info = {0};
+
+	while (!waitid(P_PID, (id_t)worker->pid, &info, WEXITED | WNOHANG | WNOWAIT) &&
+	       !info.si_pid && *left) {
+		nanosleep(&nap, NULL);
+		*left = *left > 5000000 ? *left - 5000000 : 0;
+	}
+	return info.si_pid != 0;
+}
+
+/*
+ * Who is still at work is asked to stop, so that what it writes by itself comes to its end,
+ * and is killed where it does not. Who was not is expected to end well: -ECHILD.
+ */
+static int dismiss_all(struct run *run)
+{
+	uint64_t left = 1000000000;
+	int rc = 0;
+
+	for (int i = 0; i < run->num_workers; i++) {
+		if (!run->workers[i].pid)
+			continue;
+		if (run->workers[i].busy)
+			kill(run->workers[i].pid, SIGUSR1);
+		close_pipes(&run->workers[i]);
+	}
 	for (int i = 0; i < run->num_workers; i++) {
 		struct worker *worker = &run->workers[i];
+		bool busy = worker->busy;
 		int status;
 
 		if (!worker->pid)
 			continue;
-		if (worker->busy)
+		if (busy && !ends_in(worker, &left))
 			kill(worker->pid, SIGKILL);
-		dismiss(worker, &status);
+		status = bury(worker);
+		if (status && !busy)
+			rc = -ECHILD;
 	}
 	for (int i = 0; i < WINDOW; i++)
 		free(run->slots[i].text);
+	return rc;
 }
 
 static int run_workers(struct run *run)
 {
 	struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
-	sigset_t block, mask;
-	int rc, rest;
+	sigset_t block;
+	int rc, rest, end;
 
 	/* They may come only while nothing but waiting is done. */
 	sigemptyset(&block);
 	sigaddset(&block, SIGINT);
 	sigaddset(&block, SIGTERM);
 	sigaddset(&block, SIGHUP);
-	sigprocmask(SIG_BLOCK, &block, &mask);
+	sigprocmask(SIG_BLOCK, &block, &run->mask);
 	sigaction(SIGPIPE, &ignore, &before);
-	rc = work_through(run, &mask);
+	rc = work_through(run, &run->mask);
 	if (rc == SRD_POOL_STOPPED || rc == SRD_POOL_OUT_OF_TIME) {
 		rest = hand_on_rest(run);
 		rc = rest ? rest : rc;
 	}
-	dismiss_all(run);
+	end = dismiss_all(run);
+	if (end && rc >= 0)
+		rc = srd_error_set(run->error, end,
+				   "a process that ran scenarios did not end well");
 	sigaction(SIGPIPE, &before, NULL);
-	sigprocmask(SIG_SETMASK, &mask, NULL);
+	sigprocmask(SIG_SETMASK, &run->mask, NULL);
 	return rc;
 }
 
 int srd_cli_pool_run(const struct srd_cli_pool *pool, struct srd_error *error)
 {
-	struct run *run;
+	struct run *run = srd_calloc(1, sizeof(*run));
+	uint64_t jobs = pool->jobs > 1 ? (uint64_t)pool->jobs : 1;
 	int rc = -ENOMEM;
 
-	if (pool->jobs <= 1)
-		return run_here(pool, error);
-	run = srd_calloc(1, sizeof(*run));
 	if (!run)
 		return srd_error_set(error, -ENOMEM, "out of memory");
 	run->pool = pool;
 	run->error = error;
-	run->num_workers = pool->count < (uint64_t)pool->jobs ? (int)pool->count : pool->jobs;
+	run->num_workers = (int)(pool->count < jobs ? pool->count : jobs);
 	run->workers = srd_calloc((size_t)run->num_workers + 1, sizeof(*run->workers));
 	run->fds = srd_calloc((size_t)run->num_workers + 1, sizeof(*run->fds));
 	if (run->workers && run->fds)

@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Work on many items, in this process or in several, with the results in order. A process
- * that dies costs the one item that it worked on.
+ * Work on many items in other processes, one or several, with the results in order. A
+ * process that dies costs the one item that it worked on.
  */
 #ifndef SRD_CLI_POOL_H
 #define SRD_CLI_POOL_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <srdlab/error.h>
 
 struct srd_cli_pool {
 	uint64_t count; /* items, numbered from 0 */
-	int jobs;       /* processes; 1: this one */
+	int jobs;       /* processes */
 	void *arg;
+	/* In each process, before its first item and after its last; false: it ends badly. May be
+	 * NULL. A process that is killed never leaves. */
+	bool (*enter)(void *arg);
+	bool (*leave)(void *arg);
 	/* Work on one item: its result as text, for free(); NULL: out of memory. */
 	char *(*run)(void *arg, uint64_t item);
 	/*
@@ -34,7 +39,7 @@ enum srd_cli_pool_end {
 
 /*
  * An enum srd_cli_pool_end: what is finished by then has been handed to done. A negative
- * errno with *error: no process could be started, or done said so.
+ * errno with *error: no process could be started, one ended badly, or done said so.
  */
 int srd_cli_pool_run(const struct srd_cli_pool *pool, struct srd_error *error);
 

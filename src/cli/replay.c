@@ -14,6 +14,7 @@
 #include "cli/plug_in.h"
 #include "cli/recorded.h"
 #include "cli/streams.h"
+#include "cli/stuck.h"
 #include "cli/written.h"
 #include "report/report.h"
 #include "verbs/alloc.h"
@@ -198,6 +199,7 @@ int srd_cli_replay(const struct srd_cli_replay_options *options)
 	struct srd_error error = {0};
 	int rc = read_file(&replay, &error);
 
+	srd_cli_stuck(replay.file.script_path, SRD_EXIT_FAILED);
 	if (!rc)
 		rc = srd_cli_recorded_open(&replay.file, &replay.recorded, &error);
 	if (!rc)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* srdlab run: what was selected, in one process or several, into all reports. */
+/* srdlab run: what was selected, in other processes, into all reports. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -37,6 +37,7 @@ struct run {
 	uint64_t started;                     /* CLOCK_MONOTONIC ns */
 	uint64_t deadline;                    /* 0: none */
 	bool broken;                          /* the tool itself failed */
+	bool cut;                             /* a process died, and with it the streams */
 	const struct srd_cli_entry *replayed; /* the last scenario that left a replay file */
 };
 
@@ -55,21 +56,6 @@ static void interrupt(int number)
 
 	(void)ignored;
 	interrupted = 1;
-}
-
-/*
- * Wall time that one scenario may take: its own, or what is left of the whole, where there
- * is no other process that could end it.
- */
-static uint64_t time_limit(const struct run *run)
-{
-	uint64_t limit = run->options->sandbox.scenario_timeout, now = srd_cli_now();
-
-	if (!run->deadline || run->jobs > 1)
-		return limit;
-	if (now >= run->deadline)
-		return 1;
-	return run->deadline - now < limit ? run->deadline - now : limit;
 }
 
 static bool has_plug_in(const struct srd_cli_run_options *options)
@@ -109,7 +95,6 @@ static char *run_item(void *arg, uint64_t number)
 		return srd_cli_outcome_text(script->path, script->error_line, script->error.message,
 					    false);
 	config.seed = item.seed;
-	config.sandbox.time_limit = time_limit(run);
 	if (has_plug_in(run->options))
 		return run_plug_in(run, &item, &config);
 	return srd_cli_execute(script->script, item.entry->scenario, &config);
@@ -201,6 +186,16 @@ static int count_and_report(struct run *run, const struct srd_cli_item *item,
 	return rc;
 }
 
+/* Only the first process writes the streams, and its last records went with it. */
+static void note_death(struct run *run)
+{
+	if (run->cut || !srd_cli_streams_wanted(&run->options->trace))
+		return;
+	run->cut = true;
+	srd_cli_progress_clear();
+	srd_cli_warning("the trace and the timeline end in the scenario whose process died");
+}
+
 static int take(void *arg, uint64_t number, char *text, const char *death)
 {
 	struct run *run = arg;
@@ -215,6 +210,7 @@ static int take(void *arg, uint64_t number, char *text, const char *death)
 				   ? srd_script_scenario(script->script, item.entry->scenario)->line
 				   : 0;
 
+		note_death(run);
 		made = text = srd_cli_outcome_text(script->path, line, death, false);
 		if (!text)
 			return -ENOMEM;
@@ -243,6 +239,75 @@ static int jobs(const struct srd_cli_run_options *options)
 	return srd_cli_streams_wanted(&options->trace) ? 1 : srd_cli_jobs(options->jobs);
 }
 
+/* Words of a command line, each after a space; NULL: out of memory. For free. */
+static char *words(const struct srd_cli_run_options *options, bool arguments)
+{
+	size_t size;
+	char *text = NULL;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	for (int i = 0; arguments && i < options->arguments.count; i++)
+		srd_cli_put_word(out, options->arguments.items[i]);
+	if (!arguments)
+		srd_cli_put_repeated(out, srd_cli_command, options);
+	return fclose(out) ? NULL : text;
+}
+
+static int open_streams(struct run *run, struct srd_error *error)
+{
+	const struct srd_cli_run_options *options = run->options;
+	char *scripts = words(options, true), *repeated = words(options, false);
+	struct srd_trace_run what = {
+		.script = scripts && *scripts ? scripts + 1 : NULL,
+		.backend = run->config.backend->name,
+		.profile = run->profile.name,
+		.options = repeated && *repeated ? repeated + 1 : NULL,
+		.seed = options->seeds.set ? options->seeds.first : options->seed,
+	};
+	int rc = scripts && repeated ? srd_cli_streams_open(&options->trace, &what, &run->streams,
+							    &run->config, error)
+				     : srd_error_set(error, -ENOMEM, "out of memory");
+
+	free(scripts);
+	free(repeated);
+	return rc;
+}
+
+/* They are the worker's: it opens them, and ends them where nothing kills it. */
+static bool enter(void *arg)
+{
+	struct run *run = arg;
+	struct srd_error error;
+
+	if (run->cut || !open_streams(run, &error))
+		return true;
+	srd_cli_error("%s", error.message);
+	return false;
+}
+
+static bool leave(void *arg)
+{
+	struct run *run = arg;
+	struct srd_error error;
+
+	if (!srd_cli_streams_close(&run->streams, &error))
+		return true;
+	srd_cli_error("%s", error.message);
+	return false;
+}
+
+/* So that what cannot be written is told before anything runs. */
+static int try_streams(struct run *run, struct srd_error *error)
+{
+	int rc = open_streams(run, error),
+	    closed = srd_cli_streams_close(&run->streams, rc ? NULL : error);
+
+	run->config.num_readers = 0;
+	return rc ? rc : closed;
+}
+
 /* Run everything that is planned; a negative errno, or how it ended. */
 static int work(struct run *run, struct srd_error *error)
 {
@@ -252,6 +317,8 @@ static int work(struct run *run, struct srd_error *error)
 		.count = run->plan.count,
 		.jobs = run->jobs,
 		.arg = run,
+		.enter = enter,
+		.leave = leave,
 		.run = run_item,
 		.done = take,
 		.deadline = run->deadline,
@@ -356,8 +423,6 @@ static int run_all(struct run *run)
 
 	if (srd_cli_outputs_close(&run->outputs, &error))
 		end = error.code;
-	if (srd_cli_streams_close(&run->streams, &error))
-		end = error.code;
 	srd_cli_judged_warn(&run->judged, run->options->judge.suppressions, run->options->verbose);
 	if (end < 0)
 		srd_cli_error("%s", error.message);
@@ -366,42 +431,6 @@ static int run_all(struct run *run)
 	else if (run->options->fail_on_skip && run->tail.skipped)
 		srd_cli_error("scenarios were skipped, and --fail-on-skip is given");
 	return status(run, end);
-}
-
-/* Words of a command line, each after a space; NULL: out of memory. For free. */
-static char *words(const struct srd_cli_run_options *options, bool arguments)
-{
-	size_t size;
-	char *text = NULL;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		return NULL;
-	for (int i = 0; arguments && i < options->arguments.count; i++)
-		srd_cli_put_word(out, options->arguments.items[i]);
-	if (!arguments)
-		srd_cli_put_repeated(out, srd_cli_command, options);
-	return fclose(out) ? NULL : text;
-}
-
-static int open_streams(struct run *run, struct srd_error *error)
-{
-	const struct srd_cli_run_options *options = run->options;
-	char *scripts = words(options, true), *repeated = words(options, false);
-	struct srd_trace_run what = {
-		.script = scripts && *scripts ? scripts + 1 : NULL,
-		.backend = run->config.backend->name,
-		.profile = run->profile.name,
-		.options = repeated && *repeated ? repeated + 1 : NULL,
-		.seed = options->seeds.set ? options->seeds.first : options->seed,
-	};
-	int rc = scripts && repeated ? srd_cli_streams_open(&options->trace, &what, &run->streams,
-							    &run->config, error)
-				     : srd_error_set(error, -ENOMEM, "out of memory");
-
-	free(scripts);
-	free(repeated);
-	return rc;
 }
 
 /* Reports may go over nothing that this command reads. */
@@ -454,12 +483,11 @@ int srd_cli_run(const struct srd_cli_run_options *options)
 	if (!rc)
 		rc = srd_cli_outputs_open(options, &run->outputs, &error);
 	if (!rc)
-		rc = open_streams(run, &error);
+		rc = try_streams(run, &error);
 	if (!rc) {
 		rc = run_all(run);
 	} else {
 		srd_cli_outputs_close(&run->outputs, NULL);
-		srd_cli_streams_close(&run->streams, NULL);
 		rc = error.code == -ENOMEM ? SRD_EXIT_INTERNAL : SRD_EXIT_USAGE;
 		srd_cli_error("%s", error.message);
 	}

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/scripts.h"
+#include "cli/stuck.h"
 #include "verbs/alloc.h"
 #include "verbs/file.h"
 #include "verbs/units.h"
@@ -99,6 +100,7 @@ static int load(struct srd_cli_scripts *scripts, const char *path, int line,
 	item = append(scripts, path, line);
 	if (!item)
 		return -ENOMEM;
+	srd_cli_stuck(item->path, SRD_EXIT_USAGE);
 	/* The text is kept: a replay file shows what ran, though the file may change. */
 	if (srd_file_read(path, SCRIPT_LIMIT, &item->text, &item->length, &item->error) ||
 	    srd_script_load_text(path, item->text, item->length, sandbox, &item->script,

@@ -20,7 +20,7 @@ struct srd_cli_streams {
 int srd_cli_streams_open(const struct srd_cli_trace *options, const struct srd_trace_run *run,
 			 struct srd_cli_streams *streams, struct srd_run_config *config,
 			 struct srd_error *error);
-/* Whether there are any: the run has to stay in one process. */
+/* Whether there are any: then one process runs all. */
 bool srd_cli_streams_wanted(const struct srd_cli_trace *options);
 /* A negative errno with *error where something could not be written to its end. */
 int srd_cli_streams_close(struct srd_cli_streams *streams, struct srd_error *error);

@@ -98,4 +98,16 @@ int srd_scenario_run(const struct srd_script *script, int index,
 		     struct srd_error *error);
 void srd_scenario_result_release(struct srd_scenario_result *result);
 
+/*
+ * Time is over for the script that the calling thread runs, if it runs one. May be called
+ * by a handler of signals.
+ */
+void srd_watchdog_expire(void);
+/*
+ * Called by a handler of signals in the thread of a script that has not stopped long after
+ * its time was over, with the LINE where it is (0: unknown): a call of Lua's own library
+ * cannot be interrupted, only ended with its process. NULL: nobody does.
+ */
+extern void (*srd_watchdog_stuck)(int line);
+
 #endif

@@ -45,18 +45,38 @@ void srd_watchdog_interrupt(lua_State *co)
 	lua_sethook(co, hook, LUA_MASKCOUNT, 1);
 }
 
+/* ns after the limit within which every script has stopped, unless no hook is ever called. */
+#define GRACE UINT64_C(2000000000)
+
+void (*srd_watchdog_stuck)(int line);
+
 /* The signal of a timer that was deleted may still be under way: look at the clock. */
 static void expired(int number, siginfo_t *info, void *context)
 {
 	struct srd_lua *lua = watched;
+	uint64_t now = monotonic();
 	int saved = errno;
 
-	if (lua && monotonic() >= lua->deadline) {
+	if (lua && now >= lua->deadline) {
 		lua->out_of_time = 1;
 		if (lua->running)
 			srd_watchdog_interrupt(lua->running);
+		if (now >= lua->deadline + GRACE && lua->running && srd_watchdog_stuck)
+			srd_watchdog_stuck(srd_lua_error_line(lua->running));
 	}
 	errno = saved;
+}
+
+void srd_watchdog_expire(void)
+{
+	struct srd_lua *lua = watched;
+	struct itimerspec at_once = {.it_value = {.tv_nsec = 1},
+				     .it_interval = {.tv_nsec = 10000000}};
+
+	if (!lua)
+		return;
+	lua->deadline = monotonic();
+	timer_settime(timer, 0, &at_once, NULL);
 }
 
 static void install(void)

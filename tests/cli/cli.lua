@@ -324,6 +324,21 @@ case("the whole run out of time", "srdlab run --timeout 500ms " .. S .. "loop.lu
 	{ out = "out of time before all was run", last = "1 passed, 0 failed, 0 skipped" })
 case("out of time in several processes", "srdlab run --timeout 500ms --jobs 2 " .. S .. "loop.lua", 124,
 	{ last = "2 passed, 0 failed, 0 skipped" })
+for _, jobs in ipairs { "", "--jobs 2 ", "--trace t.trace " } do
+	case("a call into Lua's library that does not end " .. jobs, "srdlab run --scenario-timeout 100ms " .. jobs
+		.. S .. "stuck.lua", 1, { out = "stuck.lua:8: error: out of time: line 9 calls what does not end, in Lua's own "
+		.. "library\n", last = "2 passed, 1 failed, 0 skipped" })
+	case("the whole run out of time in such a call " .. jobs, "srdlab run --timeout 500ms " .. jobs .. S .. "stuck.lua",
+		124, { out = "out of time before all was run" })
+end
+case("the trace up to a process that died", "srdlab run --scenario-timeout 100ms --trace t.trace " .. S .. "stuck.lua; "
+	.. "srdlab show --no-summary t.trace", 2, { err = "the trace and the timeline end in the scenario whose process died" })
+case("a call that does not end, in a replay",
+	"sed 's/\"scenario_timeout\": [0-9]*/\"scenario_timeout\": 100000000/' srdlab-replay/stuck-8-seed1.json >c.json; "
+	.. "srdlab replay c.json", 1, { err = "stuck.lua:9: error: out of time: this line calls what does not end" })
+write(dir .. "/early.lua", "local s = ('a'):rep(100)\nassert(s:find(('.-'):rep(60) .. 'b'))\n")
+case("a call that does not end, while a script is loaded", "srdlab check --scenario-timeout 100ms early.lua", 2,
+	{ err = "early.lua:2: error: out of time: this line calls what does not end" })
 case("interrupted",
 	"timeout --foreground -s INT --preserve-status 1 " .. program .. " run --jobs 2 " .. S .. "loop.lua", 130,
 	{ out = "interrupted before all was run", last = "2 passed, 0 failed, 0 skipped" })

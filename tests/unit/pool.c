@@ -22,6 +22,7 @@ struct test {
 	uint64_t stop_at; /* done answers -EIO there */
 	bool gaps;        /* items may be left out */
 	char death[128];
+	int pipe; /* where the processes say what they do */
 };
 
 static volatile sig_atomic_t stop;
@@ -139,7 +140,7 @@ static void words_of_deaths(void **state)
 static char *never_third(void *arg, uint64_t item)
 {
 	if (item == 2)
-		pause();
+		pause(); /* until it is asked to stop */
 	return echo(arg, item);
 }
 
@@ -203,13 +204,67 @@ static void refused(void **state)
 	}
 }
 
+static bool note_start(void *arg)
+{
+	return ((struct test *)arg)->pipe < 0 || write(((struct test *)arg)->pipe, "e", 1) == 1;
+}
+
+static bool note_end(void *arg)
+{
+	return write(((struct test *)arg)->pipe, "l", 1) == 1;
+}
+
+/* Each process enters and leaves once, one that had to be stopped too. */
+static void enters_and_leaves(void **state)
+{
+	int ends[2];
+	char text[16] = "";
+	struct test test = {.gaps = true};
+	struct srd_error error = {0};
+	struct srd_cli_pool pool = {.count = 3,
+				    .jobs = 1,
+				    .arg = &test,
+				    .enter = note_start,
+				    .leave = note_end,
+				    .run = echo,
+				    .done = check};
+
+	assert_int_equal(pipe(ends), 0);
+	test.pipe = ends[1];
+	assert_int_equal(srd_cli_pool_run(&pool, &error), SRD_POOL_DONE);
+	assert_int_equal(test.next, 3);
+	pool.run = never_third;
+	pool.deadline = srd_cli_now() + 200000000;
+	test.next = 0;
+	assert_int_equal(srd_cli_pool_run(&pool, &error), SRD_POOL_OUT_OF_TIME);
+	assert_int_equal(test.next, 2);
+	assert_int_equal(read(ends[0], text, sizeof(text)), 4);
+	assert_string_equal(text, "elel");
+	close(ends[0]);
+	close(ends[1]);
+}
+
+/* What goes wrong after the last item is no item's, and yet is told. */
+static void ends_badly(void **state)
+{
+	struct test test = {.pipe = -1};
+	struct srd_error error = {0};
+	struct srd_cli_pool pool = {
+		.count = 3, .jobs = 2, .arg = &test, .leave = note_end, .run = echo, .done = check};
+
+	assert_int_equal(srd_cli_pool_run(&pool, &error), -ECHILD);
+	assert_string_equal(error.message, "a process that ran scenarios did not end well");
+	assert_int_equal(test.next, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_order),        cmocka_unit_test(nothing_to_do),
-		cmocka_unit_test(late_first),      cmocka_unit_test(deaths),
-		cmocka_unit_test(words_of_deaths), cmocka_unit_test(out_of_time),
-		cmocka_unit_test(stopped),         cmocka_unit_test(refused),
+		cmocka_unit_test(in_order),          cmocka_unit_test(nothing_to_do),
+		cmocka_unit_test(late_first),        cmocka_unit_test(deaths),
+		cmocka_unit_test(words_of_deaths),   cmocka_unit_test(out_of_time),
+		cmocka_unit_test(stopped),           cmocka_unit_test(refused),
+		cmocka_unit_test(enters_and_leaves), cmocka_unit_test(ends_badly),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
