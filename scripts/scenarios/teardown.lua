@@ -159,3 +159,29 @@ srd.scenario("a peer that is destroyed under load fails the rest, and nothing el
 	t:expect(p.a.qp):is "RTS"
 	t:expect(p.a.qp:in_flight()):equals(0)
 end)
+
+for _, level in ipairs { "message", "packet" } do
+	srd.scenario(("what is not sent when a queue pair is destroyed takes no time of the link: %s level"):format(level), {
+		tags = { "engine", "teardown" },
+		needs = { "fabric" },
+		profile = { level = level, bandwidth = "100MiB" },
+	}, function(t)
+		local a, b = t:host "a", t:host "b"
+		local from, to = a:memory "10MiB", b:memory "10MiB"
+		local function connected()
+			local q, peer = a:queue_pair {}, b:queue_pair {}
+			t:connect(q, peer)
+			return q
+		end
+		local other = connected()
+		local q = connected()
+		local early = other:submit_put { from = from:slice(0, "1MiB"), to = to } -- 10 ms
+		local late = q:submit_put { from = from, to = to } -- 100 ms
+		q:destroy()
+		t:expect(late):is "failed"
+		t:expect(late:error()):differs_from(nil)
+		t:wait(other:put { from = from:slice(0, 64), to = to })
+		t:expect(early):is "done"
+		t:expect(t:now()):at_least(srd.time "9ms"):at_most(srd.time "30ms")
+	end)
+end

@@ -78,7 +78,7 @@ return {
 			m("stale_completion", { { "queue_pair", "srd.queue_pair|srd.qp" } }, nil,
 				"An entry of no live queue pair comes into its send completion queue. Needs faults."),
 			m("fabric", { { "fields", "srd.profile" } }, nil, "Change fields of the profile that may change while it runs. Needs fabric."),
-			m("counter", { { "name", "string" } }, "integer", "A counter of the backend."),
+			m("counter", { { "name", "string" }, { "host", "srdlab.Host?" } }, "integer", "A counter of the devices: of all hosts, or of one."),
 			m("audit", {}, nil, "The model checks itself; raises where it is broken."),
 			m("fail_call", { { "verb", "string", "create_qp_ex, modify_qp, ..." }, { "how", "srd.fault_call" } }, nil,
 				"Let the n-th call of a verb from now on fail."),

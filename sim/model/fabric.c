@@ -43,6 +43,39 @@ static uint64_t link_send(struct srd_model *m, uint32_t host, uint64_t bytes, ui
 	return device->link_free;
 }
 
+/* Until when R keeps the link of HOST busy; 0: it does not. */
+static uint64_t reserved(const struct srd_model *m, const struct srd_request *r, uint32_t host)
+{
+	bool read = r->opcode == SRD_WR_RDMA_READ;
+
+	if (r->transfer)
+		return 0;
+	if (r->phase == SRD_PHASE_SENT || r->phase == SRD_PHASE_TIMEOUT)
+		return m->qp[r->qp].host == host
+			       ? r->start + srd_fabric_time(m, read ? 0 : r->length)
+			       : 0;
+	if (r->phase == SRD_PHASE_ANSWERED && read && !r->status && r->dest_host == host)
+		return r->start + srd_fabric_time(m, r->length);
+	return 0;
+}
+
+bool srd_fabric_holds_link(const struct srd_model *m, const struct srd_request *r)
+{
+	return reserved(m, r, m->qp[r->qp].host) > m->state->now;
+}
+
+void srd_fabric_free_link(struct srd_model *m, uint32_t host)
+{
+	uint64_t until = 0, time;
+
+	for (uint32_t i = 1; i <= m->state->pool[SRD_POOL_REQUEST].high; i++) {
+		time = reserved(m, &m->request[i], host);
+		until = time > until ? time : until;
+	}
+	if (until < m->device[host].link_free)
+		m->device[host].link_free = until;
+}
+
 /*
  * Adversarial order: within a window each request comes before the one posted ahead of it,
  * and now and then one is far behind all others.
@@ -129,7 +162,7 @@ void srd_fabric_answer(struct srd_model *m, struct srd_request *r)
 	const struct srd_profile *p = srd_profile_of(m);
 	struct srd_model_qp *qp = &m->qp[r->qp];
 	struct srd_model_device *device = &m->device[qp->host];
-	uint64_t time = m->state->now, start;
+	uint64_t time = m->state->now;
 
 	srd_device_heard(device, r->dest_host);
 	if (r->transfer) {
@@ -137,7 +170,7 @@ void srd_fabric_answer(struct srd_model *m, struct srd_request *r)
 		return;
 	}
 	if (r->opcode == SRD_WR_RDMA_READ && !r->status)
-		time = link_send(m, r->dest_host, r->length, &start);
+		time = link_send(m, r->dest_host, r->length, &r->start);
 	time += p->latency + spread(m, r);
 	if (p->order == SRD_PROFILE_ORDER_IN_ORDER) {
 		if (time < qp->last_arrival)

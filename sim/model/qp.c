@@ -344,14 +344,21 @@ static void receives_flush(struct srd_model *m, struct srd_model_qp *qp, enum sr
 void srd_qp_flush(struct srd_model *m, uint32_t index, enum srd_flush how)
 {
 	struct srd_model_qp *qp = &m->qp[index];
+	bool held = false;
 	uint32_t request, next;
 
 	for (request = qp->first_request; request; request = next) {
-		next = m->request[request].next;
+		struct srd_request *r = &m->request[request];
+
+		next = r->next;
 		/* What a fault has lost stays lost. */
-		if (m->request[request].phase != SRD_PHASE_LOST)
-			srd_request_abort(m, &m->request[request], SRD_EFA_FLUSHED, how);
+		if (r->phase == SRD_PHASE_LOST)
+			continue;
+		held = held || srd_fabric_holds_link(m, r);
+		srd_request_abort(m, r, SRD_EFA_FLUSHED, how);
 	}
+	if (held)
+		srd_fabric_free_link(m, qp->host);
 	receives_flush(m, qp, how);
 }
 

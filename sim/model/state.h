@@ -427,6 +427,12 @@ void srd_request_give_up(struct srd_model *model, struct srd_request *request);
 void srd_fabric_send(struct srd_model *model, struct srd_request *request);
 void srd_fabric_answer(struct srd_model *model, struct srd_request *request);
 void srd_fabric_tune(struct srd_model *model);
+/*
+ * Message by message a request has its time on the link when it is sent: whether R has some
+ * of it before it, and after such requests were ended, when the link is free without them.
+ */
+bool srd_fabric_holds_link(const struct srd_model *model, const struct srd_request *request);
+void srd_fabric_free_link(struct srd_model *model, uint32_t host);
 /* ns that a link takes to send BYTES. */
 uint64_t srd_fabric_time(const struct srd_model *model, uint64_t bytes);
 

@@ -87,9 +87,9 @@ int srd_model_counter(const struct srd_model *m, uint32_t host, const char *name
 
 	if (host >= m->state->num_hosts)
 		return ENOENT;
-	/* Not of one host: what the model as a whole has processed. */
+	/* Not of one host: what the model as a whole has processed, told with the first. */
 	if (!strcmp(name, "events")) {
-		*value = m->state->events;
+		*value = host ? 0 : m->state->events;
 		return 0;
 	}
 	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {

@@ -201,17 +201,27 @@ static int t_fabric(lua_State *L)
 	return 0;
 }
 
-/* t:counter(name) */
+/* t:counter(name[, host]): of all hosts together, or of one. */
 static int t_counter(lua_State *L)
 {
 	struct srd_lab command = {.kind = SRD_LAB_COUNTER, .name = luaL_checkstring(L, 2)};
-	struct srd_verbs *verbs = srd_run_of(L)->verbs;
-	int ret = verbs->lab(verbs, &command);
+	struct srd_run *run = srd_run_of(L);
+	uint32_t first = 0, last = run->num_objects[SRD_OBJECT_HOST];
+	uint64_t sum = 0;
 
-	if (ret)
-		srd_raise(L, "t:counter: \"%s\": %s", command.name,
-			  ret == ENOENT ? "there is no such counter" : srd_errno_name(ret));
-	lua_pushinteger(L, (lua_Integer)command.value);
+	if (!lua_isnoneornil(L, 3)) {
+		first = ((struct srd_host *)srd_object_check(L, 3, SRD_OBJECT_HOST))->index;
+		last = first + 1;
+	}
+	for (command.host = first; command.host < last || command.host == first; command.host++) {
+		int ret = run->verbs->lab(run->verbs, &command);
+
+		if (ret)
+			srd_raise(L, "t:counter: \"%s\": %s", command.name,
+				  ret == ENOENT ? "there is no such counter" : srd_errno_name(ret));
+		sum += command.value;
+	}
+	lua_pushinteger(L, (lua_Integer)sum);
 	return 1;
 }
 
