@@ -163,6 +163,15 @@ static int unpack(const char *path, struct srd_cli_replay_file *out, struct srd_
 			   &profile, "rules", &out->rules, "memory", &memory, "scenario_timeout",
 			   &timeout, "unsafe_lua", &unsafe, "trace_hash", &hash))
 		return srd_error_set(error, -EPROTO, "%s: %s", path, where.text);
+	if (seed < 0 || memory < 0 || timeout < 0)
+		return srd_error_set(error, -EPROTO, "%s: %s is negative", path,
+				     seed < 0     ? "seed"
+				     : memory < 0 ? "memory"
+						  : "scenario_timeout");
+	if (strspn(hash, "0123456789abcdef") != 16 || hash[16])
+		return srd_error_set(error, -EPROTO,
+				     "%s: trace_hash is \"%.40s\", not 16 hexadecimal digits", path,
+				     hash);
 	out->device = json_string_value(json_object_get(out->root, "device"));
 	out->queue_pair = json_string_value(json_object_get(out->root, "queue_pair"));
 	out->scheduler = json_string_value(json_object_get(out->root, "scheduler"));

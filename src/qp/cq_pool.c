@@ -78,17 +78,18 @@ static int entries_needed(const struct srd_cq_pool *pool, uint32_t max_send_wr,
 	if (!wrs)
 		return srd_error_set(
 			error, -EINVAL,
-			"a completion queue for %u queue pairs of 0 work requests would "
+			"a completion queue for %u queue pair%s of 0 work requests would "
 			"hold no entries",
-			pool->limit);
+			pool->limit, pool->limit == 1 ? "" : "s");
 	if (__builtin_mul_overflow(wrs, pool->limit, &needed) || needed > INT32_MAX ||
 	    (pool->max_cqe && needed > pool->max_cqe))
 		return srd_error_set(
 			error, -EINVAL,
-			"%u queue pairs of %" PRIu64 " work requests need %" PRIu64
+			"%u queue pair%s of %" PRIu64 " work requests need%s %" PRIu64
 			" completion entries, but device %s allows %u in one queue: lower "
 			"max_send_wr, max_recv_wr or qps_per_cq",
-			pool->limit, wrs, wrs * pool->limit, pool->context->name,
+			pool->limit, pool->limit == 1 ? "" : "s", wrs, pool->limit == 1 ? "s" : "",
+			wrs * pool->limit, pool->context->name,
 			pool->max_cqe ? pool->max_cqe : INT32_MAX);
 	*out = (uint32_t)needed;
 	return 0;

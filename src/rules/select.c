@@ -73,6 +73,11 @@ int srd_select_parse(const char *select, bool selected[SRD_NUM_RULES], struct sr
 
 	if (!text)
 		return srd_error_set(error, -ENOMEM, "out of memory for the selection of rules");
+	if (!text[strspn(text, ",")]) {
+		srd_free(text);
+		return srd_error_set(error, -EINVAL,
+				     "the selection of rules is empty: none judges by no rule");
+	}
 	memset(selected, 0, SRD_NUM_RULES * sizeof(*selected));
 	/* "-advice" alone takes away from what is on without any selection. */
 	if (*text == '-')

@@ -282,6 +282,7 @@ static int set_json(struct srd_profile *profile, const char *name, const json_t 
 		    struct srd_error *error)
 {
 	const struct srd_profile_field *field;
+	const char *what = "null";
 	char text[SRD_PROFILE_TEXT];
 
 	switch (json_typeof(value)) {
@@ -294,14 +295,21 @@ static int set_json(struct srd_profile *profile, const char *name, const json_t 
 	case JSON_INTEGER:
 		snprintf(text, sizeof(text), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
 		return srd_profile_set(profile, name, text, error);
-	case JSON_OBJECT:
-	case JSON_ARRAY:
 	case JSON_REAL:
+		snprintf(text, sizeof(text), "%g", json_real_value(value));
+		what = text;
+		break;
+	case JSON_OBJECT:
+		what = "an object";
+		break;
+	case JSON_ARRAY:
+		what = "an array";
+		break;
 	case JSON_NULL:
 		break;
 	}
 	field = find(name, error);
-	return field ? wrong_value(field, -EINVAL, "what is given here", error) : -ENOENT;
+	return field ? wrong_value(field, -EINVAL, what, error) : -ENOENT;
 }
 
 /* "efa2.json" names profile efa2. */
@@ -333,6 +341,11 @@ static int set_base(struct srd_profile *profile, const json_t *root, struct srd_
 		     json_string_length(name) >= sizeof(profile->name)))
 		return srd_error_set(error, -EINVAL, "\"name\" must be a string of 1 to %zu bytes",
 				     sizeof(profile->name) - 1);
+	for (const char *c = name ? json_string_value(name) : ""; *c; c++)
+		if (iscntrl((unsigned char)*c))
+			return srd_error_set(
+				error, -EINVAL,
+				"\"name\" has a control character: it is one line of text");
 	*profile = *found;
 	if (name)
 		memcpy(profile->name, json_string_value(name), json_string_length(name) + 1);

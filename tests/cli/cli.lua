@@ -111,6 +111,9 @@ case("unknown profile", "srdlab run -p tiny " .. S .. "pass.lua", 2, { err = "ef
 case("unknown field", "srdlab run -D latncy=3us " .. S .. "pass.lua", 2, { err = "did you mean \"latency\"?" })
 case("contradicting limits", "srdlab run -D min_sq_wr=9000 " .. S .. "pass.lua", 2, { err = "min_sq_wr" })
 case("unknown rule", "srdlab run -r chunk.cuver " .. S .. "pass.lua", 2, { err = "chunk.cuver" })
+case("no rule at all", "srdlab run --rules , " .. S .. "pass.lua", 2, { err = "the selection of rules is empty" })
+case("a device of the mock", "srdlab run --device rdmap0s6 " .. S .. "pass.lua", 2,
+	{ err = "the mock backend makes its own" })
 case("missing suppressions", "srdlab run --suppressions none " .. S .. "pass.lua", 2, { err = "none" })
 
 write(dir .. "/suppressions", "# a comment\nchunk.cover # never\n")
@@ -189,6 +192,13 @@ for name, text in pairs {
 		{ out = { "early.lua:2: error: ", text[2] }, last = "3 passed, 1 failed, 0 skipped" })
 end
 write(dir .. "/contradiction.json", '{"min_sq_wr": 9000}\n')
+for text, message in pairs {
+	['{"mtu": 1.5}'] = "mtu cannot be 1.5: it takes a ", ['{"mtu": [1]}'] = "mtu cannot be an array: it takes a ",
+	['{"name": "a\\nb"}'] = '"name" has a control character: it is one line of text',
+} do
+	write(dir .. "/odd.json", text)
+	case("a profile with " .. text, "srdlab run -p ./odd.json " .. S .. "pass.lua", 2, { out = "", err = message })
+end
 case("a contradiction in a profile file", "srdlab run -p ./contradiction.json " .. S .. "pass.lua", 2,
 	{ out = "", err = { "contradiction.json: ", "min_sq_wr (9000) is above max_sq_wr (4096)" } })
 case("a full disk", "srdlab run " .. S .. "pass.lua >/dev/full", 99, { err = "cannot write to standard output" })
@@ -264,7 +274,7 @@ local function changed(name, sed, command, status, wanted)
 	case(name, ("sed '%s' srdlab-replay/fail-5-seed1.json >c.json; %s"):format(sed, command), status, wanted)
 end
 sh("srdlab run " .. S .. "fail.lua")
-changed("a replay that is another run", "s/trace_hash\": \"./&0/", "srdlab replay c.json", 1,
+changed("a replay that is another run", "s/trace_hash\": \"./trace_hash\": \"0/", "srdlab replay c.json", 1,
 	{ out = "another run: trace " })
 changed("a replay of another version", "s/\"version\": \"/&9/", "srdlab replay c.json", 1,
 	{ err = "it was recorded by srdlab 9" })
@@ -277,6 +287,10 @@ changed("a replay of an unknown backend", "s/\"mock\"/\"moc\"/", "srdlab replay 
 changed("a replay of a later format", "s/\"schema\": 1/\"schema\": 2/", "srdlab replay c.json", 2,
 	{ err = "is of format 2" })
 changed("a replay that lacks something", "s/\"seed\"/\"sed\"/", "srdlab replay c.json", 2, { err = "c.json: " })
+changed("a replay of a negative seed", "s/\"seed\": 1/\"seed\": -4/", "srdlab replay c.json", 2,
+	{ err = "c.json: seed is negative" })
+changed("a replay of no hash", "s/trace_hash\": \"./&z/", "srdlab replay c.json", 2,
+	{ err = "not 16 hexadecimal digits" })
 changed("a replay of no scenario", "s/\"name\": \"wrong\"/\"name\": \"gone\"/", "srdlab replay c.json", 2,
 	{ err = "no scenario \"gone\"" })
 write(dir .. "/latin.lua", "local srd = require 'srdlab'\nsrd.scenario('\xe4', {}, function() error 'x' end)\n")
@@ -332,7 +346,8 @@ for _, jobs in ipairs { "", "--jobs 2 ", "--trace t.trace " } do
 		124, { out = "out of time before all was run" })
 end
 case("the trace up to a process that died", "srdlab run --scenario-timeout 100ms --trace t.trace " .. S .. "stuck.lua; "
-	.. "srdlab show --no-summary t.trace", 2, { err = "the trace and the timeline end in the scenario whose process died" })
+	.. "srdlab show --no-summary t.trace", 2,
+	{ err = "the trace and the timeline end in the scenario whose process died" })
 case("a call that does not end, in a replay",
 	"sed 's/\"scenario_timeout\": [0-9]*/\"scenario_timeout\": 100000000/' srdlab-replay/stuck-8-seed1.json >c.json; "
 	.. "srdlab replay c.json", 1, { err = "stuck.lua:9: error: out of time: this line calls what does not end" })

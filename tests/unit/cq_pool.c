@@ -153,15 +153,15 @@ static void sizes_are_checked_in_64_bits(void **state)
 	acquire(32768, 0);
 	acquire(32767, 1);
 	expect_refused(0, 0,
-		       "a completion queue for 1 queue pairs of 0 work requests would hold no "
+		       "a completion queue for 1 queue pair of 0 work requests would hold no "
 		       "entries");
 	expect_refused(
 		32768, 1,
-		"1 queue pairs of 32769 work requests need 32769 completion entries, but device "
+		"1 queue pair of 32769 work requests needs 32769 completion entries, but device "
 		"fake0 allows 32768 in one queue: lower max_send_wr, max_recv_wr or qps_per_cq");
 	expect_refused(
 		UINT32_MAX, UINT32_MAX,
-		"1 queue pairs of 8589934590 work requests need 8589934590 completion entries, "
+		"1 queue pair of 8589934590 work requests needs 8589934590 completion entries, "
 		"but device fake0 allows 32768 in one queue: lower max_send_wr, max_recv_wr or "
 		"qps_per_cq");
 }
@@ -175,7 +175,7 @@ static void a_device_without_a_limit_has_that_of_the_call(void **state)
 	acquire(INT32_MAX, 0);
 	expect_refused(
 		INT32_MAX, 1,
-		"1 queue pairs of 2147483648 work requests need 2147483648 completion entries, "
+		"1 queue pair of 2147483648 work requests needs 2147483648 completion entries, "
 		"but device fake0 allows 2147483647 in one queue: lower max_send_wr, max_recv_wr "
 		"or qps_per_cq");
 	assert_int_equal(num_events, 0);
