@@ -3,38 +3,77 @@
 local core = ...
 local expect = {}
 
+-- A script may do to its globals what it likes.
+local type, pairs, tostring, pcall, rawget, setmetatable = type, pairs, tostring, pcall, rawget, setmetatable
+local format, gsub, byte, sub = string.format, string.gsub, string.byte, string.sub
+local match, find = string.match, string.find
+local concat, integer, min = table.concat, math.type, math.min
+
 local MAX_SHOWN = 400 -- characters of a value in a message
+local MAX_TEXT = 16384 -- of one that a script asks for
+local MAX_DEPTH = 6 -- tables in one another
 
 local function key_text(k)
-	if type(k) == "string" and k:match "^[%a_][%w_]*$" then
+	if type(k) == "string" and match(k, "^[%a_][%w_]*$") then
 		return k
 	end
-	return "[" .. (type(k) == "string" and ("%q"):format(k) or tostring(k)) .. "]"
+	return "[" .. (type(k) == "string" and format("%q", k) or tostring(k)) .. "]"
 end
 
---- A value as a script would write it; the same text in every run.
-function expect.show(value, depth)
-	depth = depth or 0
-	if type(value) == "string" then
-		return '"' .. value:gsub("[%c\"\\\x80-\xff]", function(c)
-			return c == '"' and '\\"' or c == "\\" and "\\\\" or c == "\n" and "\\n" or ("\\x%02x"):format(c:byte())
-		end) .. '"'
-	elseif type(value) ~= "table" then
-		return tostring(value)
-	elseif depth > 6 then
-		return "{ ... }"
-	end
-	local parts, n = {}, #value
+local function escape(c)
+	return c == '"' and '\\"' or c == "\\" and "\\\\" or c == "\n" and "\\n" or format("\\x%02x", byte(c))
+end
+
+local put -- a value, in pieces, into OUT, which counts its characters and may have enough
+
+local function put_text(out, text)
+	out[#out + 1] = text
+	out.left = out.left - #text
+end
+
+local function put_table(out, value, depth)
+	local n, any = #value, false
 	for k, v in pairs(value) do
-		local text = expect.show(v, depth + 1)
-		local in_list = math.type(k) == "integer" and k >= 1 and k <= n
-		parts[#parts + 1] = in_list and text or key_text(k) .. " = " .. text
+		if out.left < 0 then
+			return
+		end
+		put_text(out, any and ", " or "{ ")
+		any = true
+		if integer(k) ~= "integer" or k < 1 or k > n then
+			put_text(out, key_text(k) .. " = ")
+		end
+		put(out, v, depth + 1)
 	end
-	return #parts == 0 and "{}" or "{ " .. table.concat(parts, ", ") .. " }"
+	put_text(out, any and " }" or "{}")
 end
 
-local function cut(text)
-	return #text > MAX_SHOWN and text:sub(1, MAX_SHOWN) .. " ..." or text
+function put(out, value, depth)
+	if out.left < 0 then
+		return
+	end
+	if type(value) == "string" then
+		local text = #value > out.left and sub(value, 1, out.left + 1) or value
+		put_text(out, '"' .. gsub(text, "[%c\"\\\x80-\xff]", escape) .. '"')
+	elseif type(value) ~= "table" then
+		put_text(out, tostring(value))
+	elseif depth > MAX_DEPTH then
+		put_text(out, "{ ... }")
+	else
+		put_table(out, value, depth)
+	end
+end
+
+--- A value as a script would write it; the same text in every run. What is longer than LIMIT
+--- characters ends in "...": tables may be wide, and hold themselves.
+function expect.show(value, limit)
+	local out = { left = limit or MAX_TEXT }
+	put(out, value, 0)
+	local text = concat(out)
+	return out.left < 0 and sub(text, 1, limit or MAX_TEXT) .. " ..." or text
+end
+
+local function show(value)
+	return expect.show(value, MAX_SHOWN)
 end
 
 local function step(k)
@@ -73,8 +112,8 @@ end
 local Expectation = {}
 Expectation.__index = Expectation
 
-local function fail(format, ...)
-	core.raise(format:format(...))
+local function fail(text, ...)
+	core.raise(format(text, ...))
 end
 
 --- The value is equal to EXPECTED; tables by what they hold.
@@ -84,15 +123,15 @@ function Expectation:equals(expected)
 		return self
 	end
 	if at == "" then
-		fail("expected %s, got %s", cut(expect.show(want)), cut(expect.show(got)))
+		fail("expected %s, got %s", show(want), show(got))
 	end
-	fail("not equal at %s: expected %s, got %s\n  expected %s\n       got %s", at:gsub("^%.", ""),
-		cut(expect.show(want)), cut(expect.show(got)), cut(expect.show(expected)), cut(expect.show(self.value)))
+	fail("not equal at %s: expected %s, got %s\n  expected %s\n       got %s", gsub(at, "^%.", ""),
+		show(want), show(got), show(expected), show(self.value))
 end
 
 function Expectation:differs_from(other)
 	if not difference(self.value, other) then
-		fail("expected anything but %s", cut(expect.show(other)))
+		fail("expected anything but %s", show(other))
 	end
 	return self
 end
@@ -111,13 +150,14 @@ function Expectation:is(expected)
 	end
 	local why = kind == "op" and got == "failed" and ": " .. self.value:error() or ""
 	fail("expected %s%s, got %s%s", kind and "the " .. kind .. " to be " or "", expect.show(expected),
-		cut(expect.show(got)), why)
+		show(got), why)
 end
 
 local function hex(bytes)
-	return (bytes:gsub(".", function(c)
-		return ("%02x "):format(c:byte())
-	end):sub(1, -2))
+	local text = gsub(bytes, ".", function(c)
+		return format("%02x ", byte(c))
+	end)
+	return sub(text, 1, -2)
 end
 
 --- Memory holds the same bytes as other memory, or as a string.
@@ -131,7 +171,7 @@ function Expectation:same_content(other)
 		if got == other then
 			return self
 		end
-		fail("expected the bytes %s, got %s", cut(expect.show(other)), cut(expect.show(got)))
+		fail("expected the bytes %s, got %s", show(other), show(got))
 	end
 	if core.kind(other) ~= "memory" then
 		fail("same_content: memory or a string is expected to compare with, not %s", type(other))
@@ -143,7 +183,7 @@ function Expectation:same_content(other)
 	if not at then
 		return self
 	end
-	local n = math.min(8, value.size - at)
+	local n = min(8, value.size - at)
 	fail("expected the same content, but it differs from byte %d of %d on\n  this:  %s\n  other: %s", at,
 		value.size, hex(value:bytes(at, n)), hex(other:bytes(at, n)))
 end
@@ -155,7 +195,7 @@ function Expectation:contains(what)
 		if type(what) ~= "string" then
 			fail("contains: a string contains strings, not %s", type(what))
 		end
-		if value:find(what, 1, true) then
+		if find(value, what, 1, true) then
 			return self
 		end
 	elseif type(value) == "table" then
@@ -167,12 +207,12 @@ function Expectation:contains(what)
 	else
 		fail("contains: a string or a table is expected, not %s", type(value))
 	end
-	fail("expected %s in %s", cut(expect.show(what)), cut(expect.show(value)))
+	fail("expected %s in %s", show(what), show(value))
 end
 
 function Expectation:matches(pattern)
-	if type(self.value) ~= "string" or not self.value:find(pattern) then
-		fail("expected a match of %s, got %s", expect.show(pattern), cut(expect.show(self.value)))
+	if type(self.value) ~= "string" or not find(self.value, pattern) then
+		fail("expected a match of %s, got %s", expect.show(pattern), show(self.value))
 	end
 	return self
 end
@@ -187,8 +227,8 @@ function Expectation:raises(text)
 		fail("expected an error%s, but there was none", text and " with " .. expect.show(text) or "")
 	end
 	message = tostring(message)
-	if text and not message:find(text, 1, true) then
-		fail("expected an error with %s, got %s", expect.show(text), cut(expect.show(message)))
+	if text and not find(message, text, 1, true) then
+		fail("expected an error with %s, got %s", expect.show(text), show(message))
 	end
 	return self
 end
@@ -196,11 +236,11 @@ end
 local function ordered(name, test)
 	Expectation[name] = function(self, bound)
 		if type(self.value) ~= "number" then
-			fail("%s: a number is expected, got %s", name, cut(expect.show(self.value)))
+			fail("%s: a number is expected, got %s", name, show(self.value))
 		elseif type(bound) ~= "number" then
 			fail("%s: the bound is a number, not %s", name, type(bound))
 		elseif not test(self.value, bound) then
-			fail("expected %s %s, got %s", name:gsub("_", " "), expect.show(bound), expect.show(self.value))
+			fail("expected %s %s, got %s", gsub(name, "_", " "), expect.show(bound), expect.show(self.value))
 		end
 		return self
 	end
@@ -218,9 +258,9 @@ Expectation.__index = function(_, name)
 	if not method and name ~= "value" then -- a value that is nil is no field at all
 		local names = {}
 		for k, v in pairs(Expectation) do
-			names[#names + 1] = type(v) == "function" and k:sub(1, 2) ~= "__" and k or nil
+			names[#names + 1] = type(v) == "function" and sub(k, 1, 2) ~= "__" and k or nil
 		end
-		fail("there is no expectation %s; there are %s", expect.show(name), table.concat(names, ", "))
+		fail("there is no expectation %s; there are %s", expect.show(name), concat(names, ", "))
 	end
 	return method
 end

@@ -1,5 +1,6 @@
 -- The parts of the sandbox that are written in Lua. Called with the table that C offers.
 local sandbox = {}
+local min, move, error = math.min, table.move, error
 
 --- A stable merge sort. Lua's own is not stable and picks pivots from the clock.
 function sandbox.sort(list, before)
@@ -12,7 +13,7 @@ function sandbox.sort(list, before)
 	while width < n do
 		for start = 1, n, 2 * width do
 			local i, j = start, start + width
-			local middle, stop = math.min(j, n + 1), math.min(start + 2 * width, n + 1)
+			local middle, stop = min(j, n + 1), min(start + 2 * width, n + 1)
 			for k = start, stop - 1 do
 				if i < middle and (j >= stop or not before(from[j], from[i])) then
 					to[k], i = from[i], i + 1
@@ -25,26 +26,27 @@ function sandbox.sort(list, before)
 		width = 2 * width
 	end
 	if from ~= list then
-		table.move(from, 1, n, 1, list)
+		move(from, 1, n, 1, list)
 	end
 end
 
 table.sort = sandbox.sort -- luacheck: ignore 122
 
-local resume = coroutine.resume
+local create, resume, close = coroutine.create, coroutine.resume, coroutine.close
 
-local function results(ok, ...)
-	if not ok then
-		error((...), 0)
+local function results(co, ok, ...)
+	if ok then
+		return ...
 	end
-	return ...
+	local closed, message = close(co) -- which calls what its <close> variables ask for
+	error(closed and (...) or message, 0)
 end
 
 -- Over our own resume, through which a wait inside the coroutine finds its way.
 coroutine.wrap = function(body) -- luacheck: ignore 122
-	local co = coroutine.create(body)
+	local co = create(body)
 	return function(...)
-		return results(resume(co, ...))
+		return results(co, resume(co, ...))
 	end
 end
 

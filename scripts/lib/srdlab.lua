@@ -1,8 +1,13 @@
 -- What require "srdlab" gives to a script. Called with the table that C offers.
 local core = ...
+-- A script may do to its globals what it likes.
+local type, pairs, ipairs, print, tostring = type, pairs, ipairs, print, tostring
+local format, move = string.format, table.move
 local t = core.classes.scenario
 local srd = {
-	show = core.expect.show,
+	show = function(value)
+		return core.expect.show(value)
+	end,
 	address = core.verbs.address,
 }
 local groups = {} -- those that srd.describe is inside of, from the outermost
@@ -15,8 +20,8 @@ local function merge(group, member)
 	end
 	for k, v in pairs(member) do
 		if k == "tags" and type(v) == "table" and out.tags then
-			local tags = table.move(out.tags, 1, #out.tags, 1, {})
-			v = table.move(v, 1, #v, #tags + 1, tags)
+			local tags = move(out.tags, 1, #out.tags, 1, {})
+			v = move(v, 1, #v, #tags + 1, tags)
 		end
 		out[k] = v
 	end
@@ -24,6 +29,7 @@ local function merge(group, member)
 end
 
 function srd.scenario(name, options, body)
+	core.outside "srd.scenario"
 	local group = groups[#groups]
 	if group and type(options) == "function" then
 		options, body = {}, options
@@ -36,6 +42,7 @@ end
 
 --- Scenarios of one theme: NAME goes before theirs, OPTIONS are theirs where they say no other.
 function srd.describe(name, options, body)
+	core.outside "srd.describe"
 	if type(name) ~= "string" or type(options) ~= "table" or type(body) ~= "function" then
 		core.raise "srd.describe: the arguments are a name, a table of options, and a function"
 	end
@@ -87,7 +94,7 @@ local own = { memory = true, kind = true, connect = true }
 function t.pair(self, options)
 	options = options or {}
 	if type(options) ~= "table" then
-		core.raise(("t:pair: a table of options is expected, not %s"):format(type(options)))
+		core.raise(format("t:pair: a table of options is expected, not %s", type(options)))
 	end
 	local fields = copy(options, own)
 	local pair = {}
@@ -121,7 +128,7 @@ function require(name) -- luacheck: ignore 121
 	if outer then
 		return outer(name)
 	end
-	core.raise(("require: there is no module \"%s\": a scenario has srdlab only"):format(tostring(name)))
+	core.raise(format("require: there is no module \"%s\": a scenario has srdlab only", tostring(name)))
 end
 
 return srd

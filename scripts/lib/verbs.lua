@@ -1,6 +1,7 @@
 -- Short forms for scenarios that use verbs alone: a bare end in RTS, two of them, and a
 -- session in one call. Called with the table that C offers.
 local core = ...
+local type, ipairs, format = type, ipairs, string.format
 local t, qp = core.classes.scenario, core.classes["verbs queue pair"]
 
 local builders = {
@@ -10,18 +11,18 @@ local builders = {
 
 local function check(call, answer)
 	if answer ~= "OK" then
-		core.raise(("%s: %s"):format(call, answer))
+		core.raise(format("%s: %s", call, answer))
 	end
 end
 
 local function check_table(what, value)
 	if type(value) ~= "table" then
-		core.raise(("%s is expected, not %s"):format(what, type(value)))
+		core.raise(format("%s is expected, not %s", what, type(value)))
 	end
 end
 
 local function made(call, object, errno)
-	return object or core.raise(("%s: %s"):format(call, errno))
+	return object or core.raise(format("%s: %s", call, errno))
 end
 
 -- The local and the remote side of a request.
@@ -35,8 +36,8 @@ end
 local function build(self, wr, peer)
 	local near, far = sides(wr)
 	local builder = builders[wr[1]]
-		or core.raise(("qp:post: %s is no operation; there are write, write_imm, read, send and send_imm")
-			:format(core.expect.show(wr[1])))
+		or core.raise(format("qp:post: %s is no operation; there are write, write_imm, read, send and send_imm",
+			core.expect.show(wr[1])))
 	builder(self, {
 		wr_id = wr.wr_id, flags = wr.flags, imm_data = wr.imm_data,
 		rkey = far and (far.rkey or far.key), remote_addr = far and far.addr,

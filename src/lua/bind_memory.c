@@ -59,6 +59,8 @@ void srd_memory_object_new(lua_State *L, struct srd_host *host, uint64_t size,
 	struct srd_memory_object *memory;
 
 	check_room(L, size, options);
+	if (!size && options->register_it)
+		srd_raise(L, "host:memory: size = 0: a memory region has at least one byte");
 	memory = new_memory(L);
 	memory->host = host;
 	memory->size = size;

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+#include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 #include <lualib.h>
 
 #include "sandbox.h"
+
+/* Whether it has a sign differs from processor to processor. */
+static bool is_nan(lua_State *L, int index)
+{
+	return lua_type(L, index) == LUA_TNUMBER && isnan(lua_tonumber(L, index));
+}
 
 /*
  * The text of a value. Lua's own shows the address of what has no text; we name its type.
@@ -25,8 +33,22 @@ const char *srd_tostring(lua_State *L, int index)
 	case LUA_TTHREAD:
 	case LUA_TLIGHTUSERDATA:
 		return lua_pushstring(L, luaL_typename(L, index));
+	case LUA_TNUMBER:
+		if (is_nan(L, index))
+			return lua_pushliteral(L, "nan");
+		/* fall through */
 	default:
 		return luaL_tolstring(L, index, NULL);
+	}
+}
+
+void srd_plain_nan(char *text)
+{
+	for (char *at = text; (at = strstr(at, "-nan"));) {
+		if (isalnum((unsigned char)at[4]) || (at > text && isalnum((unsigned char)at[-1])))
+			at += 4;
+		else
+			memmove(at, at + 1, strlen(at + 1) + 1);
 	}
 }
 
@@ -43,6 +65,8 @@ static int print(lua_State *L)
 	struct srd_lua *lua = srd_lua_of(L);
 	int n = lua_gettop(L);
 	luaL_Buffer line;
+	size_t size;
+	char *text;
 
 	for (int i = 1; i <= n; i++) {
 		srd_tostring(L, i);
@@ -56,8 +80,12 @@ static int print(lua_State *L)
 		luaL_addvalue(&line);
 	}
 	luaL_pushresult(&line);
+	size = lua_rawlen(L, -1) + 1;
+	text = lua_newuserdatauv(L, size, 0);
+	memcpy(text, lua_tostring(L, -2), size);
+	srd_plain_nan(text); /* that of the concatenation */
 	if (lua->log)
-		lua->log(lua->log_arg, lua_tostring(L, -1));
+		lua->log(lua->log_arg, text);
 	return 0;
 }
 
@@ -86,6 +114,10 @@ static int format(lua_State *L)
 			lua_replace(L, i);
 			break;
 		default:
+			if (is_nan(L, i)) {
+				lua_pushnumber(L, NAN);
+				lua_replace(L, i);
+			}
 			break;
 		}
 	}

@@ -14,6 +14,9 @@ void srd_sandbox_open(lua_State *L, bool unsafe, uint64_t seed);
 /* tostring without addresses: pushes the text of the value at INDEX. */
 const char *srd_tostring(lua_State *L, int index);
 
+/* "nan" for each "-nan" in TEXT, as which no two processors agree. */
+void srd_plain_nan(char *text);
+
 /* Ordered iteration (order.c): pairs and next. */
 int srd_pairs(lua_State *L);
 int srd_next(lua_State *L);

@@ -223,14 +223,22 @@ static void check_name(lua_State *L, int index)
 				  (int)i + 1);
 }
 
+/* core.outside(name): what NAME declares is declared while the script is loaded. */
+static int outside(lua_State *L)
+{
+	const struct srd_lua *lua = srd_lua_of(L);
+
+	if (lua->run && lua->run->current)
+		srd_raise(L, "%s: not inside a scenario", luaL_checkstring(L, 1));
+	return 0;
+}
+
 static int scenario(lua_State *L)
 {
 	struct srd_lua *lua = srd_lua_of(L);
 	struct srd_scenario_options *options;
 	int line = srd_lua_line(L);
 
-	if (lua->run && lua->run->current)
-		srd_raise(L, "srd.scenario: not inside a scenario");
 	if (lua_type(L, 1) != LUA_TSTRING)
 		srd_raise(L, "srd.scenario: the first argument is the scenario's name, a string");
 	check_name(L, 1);
@@ -281,6 +289,8 @@ void srd_script_open(lua_State *L, const struct srd_script *script)
 	lua_newtable(L); /* core: what C offers to scripts/lib */
 	lua_pushcfunction(L, scenario);
 	lua_setfield(L, -2, "scenario");
+	lua_pushcfunction(L, outside);
+	lua_setfield(L, -2, "outside");
 	srd_bind_core(L);
 	for (int i = 0; i < srd_num_lua_lib; i++) {
 		const char *name = lua_pushfstring(L, "=srdlab/%s.lua", lib[i].name);
@@ -373,44 +383,69 @@ static int split_position(const char *name, const char **text)
 	return (int)line;
 }
 
+/* The text of an error value; nil where it has none. */
 static int to_text(lua_State *L)
 {
-	srd_tostring(L, 1);
+	if (lua_isstring(L, 1) || luaL_getmetafield(L, 1, "__tostring") != LUA_TNIL)
+		srd_tostring(L, 1);
 	return 1;
 }
+
+/* What the value on top of CO says as an error; *room is where it may be written. */
+static const char *error_text(lua_State *co, char *room, size_t size)
+{
+	lua_State *L = srd_lua_of(co)->L;
+	const char *kind = luaL_typename(co, -1);
+	bool failed = true;
+
+	if (lua_type(co, -1) == LUA_TSTRING)
+		return lua_tostring(co, -1);
+	if (lua_checkstack(L, 2)) {
+		lua_pushcfunction(L, to_text);
+		lua_xmove(co, L, 1);
+		failed = lua_pcall(L, 1, 1, 0) != LUA_OK;
+		if (!failed && lua_isstring(L, -1))
+			return lua_tostring(L, -1);
+	}
+	if (!strcmp(kind, "nil"))
+		snprintf(room, size, "error was called without a message");
+	else
+		snprintf(room, size, "error was called with a %s %s", kind,
+			 failed ? "whose __tostring fails" : "that has no text");
+	return room;
+}
+
+/* Lua's own words do not tell who a script would know. */
+static const char no_yield[] = "attempt to yield across a C-call boundary";
 
 void srd_script_explain(lua_State *co, int status, const struct srd_script *script,
 			struct srd_place *out)
 {
 	static const char no_place[] = "?:-1: "; /* of libraries, which have no lines */
 	struct srd_lua *lua = srd_lua_of(co);
-	const char *text = NULL;
-	char limit[32];
+	const char *text;
+	char room[80];
 
 	out->line = 0;
 	if (status == LUA_ERRMEM) {
 		out->line = srd_lua_error_line(co);
-		srd_units_format(SRD_UNIT_SIZE, lua->limit, limit, sizeof(limit));
+		srd_units_format(SRD_UNIT_SIZE, lua->limit, room, sizeof(room));
 		snprintf(out->text, sizeof(out->text),
-			 "out of memory: the script may take %s (--memory)", limit);
+			 "out of memory: the script may take %s (--memory)", room);
 		return;
 	}
-	if (lua_type(co, -1) == LUA_TSTRING) {
-		text = lua_tostring(co, -1);
-	} else if (lua_checkstack(lua->L, 2)) {
-		lua_pushcfunction(lua->L, to_text);
-		lua_xmove(co, lua->L, 1);
-		if (lua_pcall(lua->L, 1, 1, 0) == LUA_OK)
-			text = lua_tostring(lua->L, -1);
-	}
-	if (!text)
-		text = "an error without a text";
+	text = error_text(co, room, sizeof(room));
 	if (!strncmp(text, no_place, strlen(no_place)))
 		text += strlen(no_place);
 	out->line = split_position(script->chunk_name + 1, &text);
 	if (!out->line)
 		out->line = srd_lua_error_line(co);
+	if (!strcmp(text, no_yield))
+		text = "a wait, or coroutine.yield, in a function that Lua's own library called: "
+		       "in "
+		       "__tostring, or in one that was given to string.gsub";
 	snprintf(out->text, sizeof(out->text), "%s", text);
+	srd_plain_nan(out->text);
 	srd_lua_callers(co, out->text, sizeof(out->text));
 }
 

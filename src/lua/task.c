@@ -246,6 +246,10 @@ static void sweep(struct srd_run *run)
 			continue;
 		}
 		*at = task->next;
+		srd_object_push(run->lua.L, task);
+		lua_pushnil(run->lua.L); /* its coroutine: a script may keep the handle for long */
+		lua_setiuservalue(run->lua.L, -2, 1);
+		lua_pop(run->lua.L, 1);
 		srd_object_drop(run->lua.L, task);
 		task->object.gone = false;
 	}

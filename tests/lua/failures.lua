@@ -186,3 +186,38 @@ end)
 srd.scenario("an error inside of a library has no place there", {}, function(t)
 	table.sort { 1, "two", t }
 end)
+
+srd.scenario("an error that is a table", {}, function()
+	error {}
+end)
+
+srd.scenario("an error without a message", {}, function()
+	error()
+end)
+
+srd.scenario("an error whose text fails", {}, function()
+	error(setmetatable({}, { __tostring = function() error "no" end }))
+end)
+
+srd.scenario("a wait where none can be", {}, function(t)
+	t:spawn(function() end)
+	tostring(setmetatable({}, { __tostring = function()
+		t:run_for "1us"
+	end }))
+end)
+
+srd.scenario("a group inside of a scenario", {}, function()
+	srd.describe("x", {}, function() end)
+end)
+
+srd.scenario("memory of nothing", {}, function(t)
+	t:host("a"):memory(0)
+end)
+
+srd.scenario("a depth that no device has", {}, function(t)
+	t:pair { max_send_wr = (1 << 32) - 1 }
+end)
+
+srd.scenario("a number that is none, joined to a text", {}, function()
+	error("x = " .. 0 / 0)
+end)

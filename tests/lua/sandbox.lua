@@ -184,3 +184,89 @@ srd.scenario("a wait inside of a coroutine of the script", {}, function(t)
 	t:wait(other)
 	t:expect(order):equals { "other" }
 end)
+
+srd.scenario("a coroutine that fails is closed by its wrap", {}, function(t)
+	local closed = 0
+	local function body(message)
+		local _ <close> = setmetatable({}, { __close = function()
+			closed = closed + 1
+		end })
+		error(message, 0)
+	end
+	t:expect(coroutine.wrap(function() body "first" end)):raises "first"
+	t:expect(closed):equals(1)
+	local worse = coroutine.wrap(function()
+		local _ <close> = setmetatable({}, { __close = function()
+			error("while it was closed", 0)
+		end })
+		error("before", 0)
+	end)
+	t:expect(worse):raises "while it was closed"
+end)
+
+srd.scenario("no number that is none has a sign", {}, function(t)
+	local nan = 0 / 0
+	t:expect { tostring(nan), tostring(-nan) }:equals { "nan", "nan" }
+	t:expect(("%s %g %.1f"):format(nan, -nan, nan)):equals "nan nan nan"
+	t:expect(srd.show(-nan)):equals "nan"
+end)
+
+srd.scenario("tasks that are done take no room, though the script keeps them", {}, function(t)
+	local tasks = {}
+	for i = 1, 20000 do -- whose coroutines would take more than there is
+		tasks[i] = t:spawn(function() end)
+		if i % 100 == 0 then
+			t:run_for "1ns"
+		end
+	end
+	t:expect(tasks[1]:done()):equals(true)
+	t:wait(tasks)
+end)
+
+srd.scenario("what is shown has an end", {}, function(t)
+	local wide = {}
+	for i = 1, 200 do
+		wide[i] = {}
+	end
+	for i = 1, 200 do
+		for k = 1, 200 do
+			wide[i][k] = wide[k]
+		end
+	end
+	t:expect(#srd.show(wide)):at_most(16400)
+	t:expect(#srd.show(("x"):rep(100000))):at_most(16400)
+end)
+
+srd.scenario("counters are of all hosts or of one", { needs = { "virtual_time" } }, function(t)
+	local p = t:pair { memory = 64 }
+	t:wait(p.a.qp:put { from = p.a.mem, to = p.b.mem })
+	t:wait(p.b.qp:put { from = p.b.mem:slice(0, 32), to = p.a.mem })
+	t:expect(t:counter("rdma_write_bytes", p.a.host)):equals(64)
+	t:expect(t:counter("rdma_write_bytes", p.b.host)):equals(32)
+	t:expect(t:counter "rdma_write_bytes"):equals(96)
+end)
+
+-- The last one: its state is its own, as each scenario's is.
+srd.scenario("a script that spoils its globals spoils nothing else", {}, function(t)
+	local keep, names, raise, globals = pcall, {}, error, _G
+	for _, library in ipairs { string, table, math, coroutine, utf8 } do
+		for k in pairs(library) do
+			library[k] = nil
+		end
+	end
+	for k in pairs(_G) do
+		names[#names + 1] = k
+	end
+	for i = 1, #names do
+		globals[names[i]] = nil
+	end
+	local p = t:pair { memory = 64 }
+	t:wait(p.a.qp:put { from = p.a.mem, to = p.b.mem })
+	t:expect(p.b.mem):same_content(p.a.mem)
+	local a, b = t:verbs_pair { a = { memory = 64 }, b = { memory = 64 } }
+	t:expect(a.qp:post({ { "write", wr_id = 1, from = a.mem, to = b.mem } }, a.peer)):equals "OK"
+	t:expect({ 1, { "two" } }):equals { 1, { "two" } }
+	t:expect("text"):contains "ex"
+	t:expect(keep(t.expect(t, 1).at_least, t:expect(1), 2)):equals(false)
+	t:expect(function() raise "x" end):raises "x"
+end)
