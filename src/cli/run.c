@@ -301,11 +301,12 @@ static bool leave(void *arg)
 /* So that what cannot be written is told before anything runs. */
 static int try_streams(struct run *run, struct srd_error *error)
 {
-	int rc = open_streams(run, error),
-	    closed = srd_cli_streams_close(&run->streams, rc ? NULL : error);
+	int rc = open_streams(run, error);
 
+	/* A disk that is full is the worker's to tell. */
+	srd_cli_streams_close(&run->streams, NULL);
 	run->config.num_readers = 0;
-	return rc ? rc : closed;
+	return rc;
 }
 
 /* Run everything that is planned; a negative errno, or how it ended. */

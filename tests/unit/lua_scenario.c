@@ -189,9 +189,10 @@ static void test_bad_scripts(void **state)
 		"dir/test.lua:2: profile: unknown field \"mtuu\"; did you mean \"mtu\"?");
 	refused("coroutine.yield()", -EINVAL,
 		"dir/test.lua:1: coroutine.yield outside of a scenario");
-	refused("error {}", -EINVAL, "dir/test.lua:1: table");
+	refused("error {}", -EINVAL,
+		"dir/test.lua:1: error was called with a table that has no text");
 	refused("error(setmetatable({}, { __tostring = error }))", -EINVAL,
-		"dir/test.lua:1: an error without a text");
+		"dir/test.lua:1: error was called with a table whose __tostring fails");
 	refused(PRELUDE "srd.scenario('x', { needs = { 'q' } }, print)", -EINVAL,
 		"dir/test.lua:2: scenario_options: needs = \"q\": no such ability");
 	refused(PRELUDE "srd.scenario('x', { tags = 'a' }, print)", -EINVAL,

@@ -85,7 +85,7 @@ static void bad_files_are_explained(void **state)
 		 "dir/mine.json:1: error: max_qp cannot be \"1us\": it takes a number from 1 to "
 		 "65535"},
 		{"{ \"max_qp\": 1.5 }", -EINVAL,
-		 "dir/mine.json:1: error: max_qp cannot be what is given here: it takes a number "
+		 "dir/mine.json:1: error: max_qp cannot be 1.5: it takes a number "
 		 "from 1 to 65535"},
 		{"{ \"nope\": [] }", -ENOENT,
 		 "dir/mine.json:1: error: a profile has no field \"nope\""},

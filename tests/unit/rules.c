@@ -38,6 +38,19 @@ static int num_of(enum srd_rule_class rule_class)
 	return n;
 }
 
+static void refuses_to_select_nothing(void **state)
+{
+	static const char *const texts[] = {"", ",", ",,"};
+
+	for (int i = 0; i < 3; i++) {
+		struct srd_rules *rules;
+
+		assert_int_equal(srd_rules_create(texts[i], NULL, &rules, &error), -EINVAL);
+		assert_string_equal(error.message,
+				    "the selection of rules is empty: none judges by no rule");
+	}
+}
+
 static void selects_by_class_family_and_id(void **state)
 {
 	struct srd_rules *rules;
@@ -48,7 +61,6 @@ static void selects_by_class_family_and_id(void **state)
 	assert_int_equal(num_selected("all", SRD_RULE_ADVICE), num_of(SRD_RULE_ADVICE));
 	assert_int_equal(num_selected("all,none", SRD_RULE_LAW), 0);
 	assert_int_equal(num_selected("none", SRD_RULE_LAW), 0);
-	assert_int_equal(num_selected("", SRD_RULE_LAW), 0);
 	rules = selection("chunk,-chunk.empty,id.first");
 	assert_true(srd_rules_selected(rules, srd_rule_find("chunk.cover")));
 	assert_false(srd_rules_selected(rules, srd_rule_find("chunk.empty")));
@@ -433,6 +445,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(selects_by_class_family_and_id),
+		cmocka_unit_test(refuses_to_select_nothing),
 		cmocka_unit_test(unknown_names_say_what_there_is),
 		cmocka_unit_test(repetitions_are_counted),
 		cmocka_unit_test(violations_are_limited),
