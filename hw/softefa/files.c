@@ -12,10 +12,13 @@
 #include "call.h"
 #include "command.h"
 #include "engine.h"
+#include "events.h"
 #include "files.h"
 #include "group.h"
 #include "names.h"
 #include "share.h"
+#include "stack.h"
+#include "tell.h"
 #include "wrap.h"
 
 #define MAX_FDS 4096
@@ -64,6 +67,7 @@ static uint32_t first_host(void)
 static void forked(void)
 {
 	soft_share_fork_child();
+	soft_stack_forked();
 	soft.process = 0;
 	memset(fds, 0, sizeof(fds));
 	pthread_mutex_init(&attach_lock, NULL);
@@ -129,6 +133,11 @@ uint32_t soft_file_of_fd(int fd)
 	return fd >= 0 && fd < MAX_FDS ? fds[fd].file : 0;
 }
 
+uint32_t soft_host_of_fd(int fd)
+{
+	return first_host() + fds[fd].number;
+}
+
 struct soft_object *soft_channel_of(int fd)
 {
 	return fd >= 0 && fd < MAX_FDS && fds[fd].channel ? soft_object(fds[fd].channel) : NULL;
@@ -142,15 +151,21 @@ void soft_channel_note(int fd, struct soft_object *channel)
 
 void soft_fd_close(int fd)
 {
-	uint32_t file;
+	uint32_t file, host, line;
 
 	if (fd < 0 || fd >= MAX_FDS)
 		return;
 	file = fds[fd].file;
 	fds[fd].channel = 0;
 	fds[fd].file = 0;
-	if (!file || soft_lock())
+	if (!file)
 		return;
+	host = soft_host_of_fd(fd);
+	line = soft_stack();
+	if (soft_lock())
+		return;
+	if (soft_events_wanted())
+		soft_tell_close(file, host, line);
 	soft_unwrap_file(file);
 	soft_file_release(file);
 	soft_unlock();
@@ -158,13 +173,18 @@ void soft_fd_close(int fd)
 
 int soft_ioctl(int fd, void *argument)
 {
-	struct soft_call call = {.file = fds[fd].file, .host = first_host() + fds[fd].number};
+	struct soft_call call = {.file = fds[fd].file, .host = soft_host_of_fd(fd)};
+	struct soft_tale tale = {.line = soft_stack()};
 	int err = soft_call_read(&call, (uintptr_t)argument);
 
 	if (!err)
 		err = soft_lock();
 	if (!err) {
+		if (soft_events_wanted())
+			soft_tell_before(&call, &tale);
 		err = soft_command(&call);
+		if (soft_events_wanted())
+			soft_tell(&call, &tale, err);
 		soft_unlock();
 		soft_supervisor_wake();
 	}

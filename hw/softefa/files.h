@@ -19,6 +19,8 @@ int soft_device_open(int number);
 /* The device behind FD, -1: it is none; and its file, 0: it has none. */
 int soft_device_of_fd(int fd);
 uint32_t soft_file_of_fd(int fd);
+/* The host of the model that the device FD is on. */
+uint32_t soft_host_of_fd(int fd);
 /* FD is about to be closed. */
 void soft_fd_close(int fd);
 /* RDMA_VERBS_IOCTL on a device: 0, or -1 with errno. */

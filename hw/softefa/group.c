@@ -9,6 +9,7 @@
 
 #include "engine.h"
 #include "event.h"
+#include "events.h"
 #include "group.h"
 #include "memory.h"
 
@@ -100,13 +101,17 @@ int soft_group_attach(const char *folder)
 	}
 	srd_model_attach(&soft.model, (uint8_t *)soft.group + MODEL_OFFSET);
 	soft_engine_attach(&soft.model);
-	return 0;
+	err = soft_events_attach(folder);
+	if (err)
+		soft_group_detach();
+	return err;
 }
 
 void soft_group_detach(void)
 {
 	if (!soft.group)
 		return;
+	soft_events_detach();
 	munmap(soft.rings, RINGS_SIZE);
 	munmap(soft.group, soft.group_size);
 	memset(&soft, 0, sizeof(soft));

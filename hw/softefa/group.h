@@ -91,6 +91,8 @@ struct soft_object {
 	uint32_t users;  /* objects that hold it */
 	uint32_t next;   /* of the free list, or of all that are used */
 	uint64_t user;   /* the program's name for it */
+	uint32_t name;   /* in the stream of events: never used again */
+	bool observed;   /* somebody in the program tells of its posts and polls */
 	union {
 		struct soft_cq cq;
 		struct soft_qp qp;
@@ -114,6 +116,8 @@ struct soft_group {
 	uint32_t objects_high;
 	uint32_t objects_free;
 	uint32_t next_file;
+	uint32_t last_name;
+	uint32_t recorded;  /* it has a ring of events */
 	uint32_t first_raw; /* object */
 	uint32_t armed;     /* completion queues */
 	uint64_t pages_high;
@@ -137,6 +141,8 @@ struct soft_view {
 	uint32_t process; /* its slot; 0: it has none */
 	bool shares;      /* what it registers, where it can */
 	size_t group_size;
+	struct soft_events *events; /* NULL: nobody wants any */
+	uint32_t made;              /* the last object of soft_object_new */
 	char folder[128];
 };
 

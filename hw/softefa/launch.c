@@ -17,7 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "drain.h"
 #include "engine.h"
+#include "events.h"
 #include "folder.h"
 #include "group.h"
 #include "names.h"
@@ -57,17 +59,24 @@ static void handle(int signal, void (*handler)(int))
 	sigaction(signal, &action, NULL);
 }
 
-/* What would hinder the program from meeting the device again in a child of its own. */
-static int set_environment(const struct srd_launch_options *options, const char *folder,
-			   const char *sysfs, const char *library, uint32_t first)
+/* What is preloaded: the device, an observer where one is wanted, what the user has. */
+static int set_preload(const char *device, const char *observer)
 {
 	const char *before = getenv("LD_PRELOAD");
-	char preload[2 * PATH_MAX], number[16];
+	char preload[3 * PATH_MAX];
 
-	snprintf(preload, sizeof(preload), "%s%s%s", library, before && *before ? ":" : "",
-		 before ? before : "");
-	if (setenv("LD_PRELOAD", preload, 1) || setenv("SYSFS_PATH", sysfs, 1) ||
-	    setenv(SOFT_ENV_FOLDER, folder, 1))
+	snprintf(preload, sizeof(preload), "%s%s%s%s%s", device, *observer ? ":" : "", observer,
+		 before && *before ? ":" : "", before ? before : "");
+	return setenv("LD_PRELOAD", preload, 1) ? -errno : 0;
+}
+
+/* What would hinder the program from meeting the device again in a child of its own. */
+static int set_environment(const struct srd_launch_options *options, const char *folder,
+			   const char *sysfs, uint32_t first)
+{
+	char number[16];
+
+	if (setenv("SYSFS_PATH", sysfs, 1) || setenv(SOFT_ENV_FOLDER, folder, 1))
 		return -errno;
 	snprintf(number, sizeof(number), "%u", options->devices);
 	if (setenv(SOFT_ENV_DEVICES, number, 1))
@@ -77,10 +86,11 @@ static int set_environment(const struct srd_launch_options *options, const char 
 }
 
 /* Beside the program in a build, or where it was installed. */
-static int find_library(char path[PATH_MAX], struct srd_error *error)
+static int find_library(const char *name, const char *variable, char path[PATH_MAX],
+			struct srd_error *error)
 {
-	static const char *const places[] = {"hw/softefa", ("../" SOFT_LIBDIR), "."};
-	const char *given = getenv("SRDLAB_DEVICE_LIBRARY");
+	static const char *const places[] = {"hw/softefa", "hw/observer", ("../" SOFT_LIBDIR), "."};
+	const char *given = getenv(variable);
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char *slash;
@@ -94,14 +104,23 @@ static int find_library(char path[PATH_MAX], struct srd_error *error)
 	if (slash)
 		*slash = '\0';
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		if (snprintf(path, PATH_MAX, "%s/%s/" SOFT_LIBRARY, self, places[i]) < PATH_MAX &&
+		if (snprintf(path, PATH_MAX, "%s/%s/%s", self, places[i], name) < PATH_MAX &&
 		    !access(path, R_OK))
 			return 0;
 	}
 	return srd_error_set(error, -ENOENT,
-			     "%s is neither beside %s nor where it is installed; "
-			     "SRDLAB_DEVICE_LIBRARY can name it",
-			     SOFT_LIBRARY, self);
+			     "%s is neither beside %s nor where it is installed; %s can name it",
+			     name, self, variable);
+}
+
+static int preload(const struct srd_launch_options *options, struct srd_error *error)
+{
+	char device[PATH_MAX], observer[PATH_MAX] = "";
+	int err = find_library(SOFT_LIBRARY, "SRDLAB_DEVICE_LIBRARY", device, error);
+
+	if (!err && options->record)
+		err = find_library(SOFT_OBSERVER, "SRDLAB_OBSERVER_LIBRARY", observer, error);
+	return err ? err : set_preload(device, observer);
 }
 
 /* The program, in a child. *error only for what goes wrong before. */
@@ -240,12 +259,27 @@ static int supervise(struct supervisor *s)
 	return status;
 }
 
+/* Events are wanted from the first on, so that who comes later finds objects unknown. */
+static int record(const struct srd_launch_record *record, const struct soft_folder *folder,
+		  struct srd_error *error)
+{
+	int err;
+
+	if (!folder->fresh)
+		return srd_error_set(error, -EINVAL,
+				     "this group has begun already: only the first program of a "
+				     "group can ask for rules, a trace or a timeline");
+	err = soft_events_create(folder->path, record->packets);
+	return err ? srd_error_set(error, err, "the ring of events in %s cannot be made: %s",
+				   folder->path, strerror(-err))
+		   : 0;
+}
+
 static int prepare(const struct srd_launch_options *options, const struct soft_folder *folder,
 		   struct supervisor *s, struct srd_error *error)
 {
-	char library[PATH_MAX];
 	uint32_t first;
-	int err = find_library(library, error);
+	int err = preload(options, error);
 
 	if (err)
 		return err;
@@ -259,6 +293,8 @@ static int prepare(const struct srd_launch_options *options, const struct soft_f
 			srd_error_set(error, err, "the group in %s cannot be joined: %s",
 				      folder->path, strerror(-err));
 	}
+	if (!err && options->record)
+		err = record(options->record, folder, error);
 	if (err)
 		return err;
 	if (folder->fresh)
@@ -272,7 +308,7 @@ static int prepare(const struct srd_launch_options *options, const struct soft_f
 	err = soft_sysfs_write(s->sysfs, first, options->devices, error);
 	if (err)
 		return err;
-	err = set_environment(options, folder->path, s->sysfs, library, first);
+	err = set_environment(options, folder->path, s->sysfs, first);
 	return err ? srd_error_set(error, err, "the environment cannot be set: %s", strerror(-err))
 		   : 0;
 }
@@ -302,10 +338,15 @@ static int run(const struct srd_launch_options *options, int *status, struct srd
 	}
 	handle(SIGTERM, on_term);
 	handle(SIGHUP, on_term);
+	if (options->record)
+		err = soft_drain_start(options->record);
 	*status = supervise(&s);
+	if (options->record && !err)
+		soft_drain_end();
 	if (soft.group->complaint[0])
 		options->say(soft.group->complaint);
 leave:
+	handle(SIGCHLD, SIG_DFL); /* children that others make are none of the group */
 	soft_folder_remove(s.sysfs);
 	soft_group_detach();
 	soft_folder_leave(&folder);

@@ -3,7 +3,8 @@
 #ifndef SRD_SOFTEFA_NAMES_H
 #define SRD_SOFTEFA_NAMES_H
 
-#define SOFT_LIBRARY "libsrdlab-softefa.so"
+#define SOFT_LIBRARY  "libsrdlab-softefa.so"
+#define SOFT_OBSERVER "libsrdlab-observer.so"
 
 /* The environment of a program that runs on the device. */
 #define SOFT_ENV_FOLDER     "SRDLAB_DEVICE_FOLDER" /* of the group */

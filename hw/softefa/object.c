@@ -22,6 +22,8 @@ struct soft_object *soft_object_new(enum soft_kind kind, uint32_t file)
 	g->object[handle].kind = (uint8_t)kind;
 	g->object[handle].process = (uint8_t)soft.process;
 	g->object[handle].file = file;
+	g->object[handle].name = ++g->last_name;
+	soft.made = handle;
 	return &g->object[handle];
 }
 

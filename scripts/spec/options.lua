@@ -143,7 +143,7 @@ local commands = {
 		summary = "run a program on a software EFA device",
 		program = true, -- options end where the program begins
 		arguments = { min = 1, what = "a program to run" },
-		sets = {},
+		sets = { "trace" },
 		description = {
 			"Runs PROGRAM, which uses libibverbs and libefa as they are, on a machine that needs no "
 				.. "EFA device and no RDMA at all: a preloaded library shows it devices efa_0, efa_1 and "
@@ -151,8 +151,21 @@ local commands = {
 				.. "same devices, as processes of one machine are.",
 			"The exit status is the program's own, 128 and the signal's number where one ended it, 127 "
 				.. "where it is not found.",
+			"With --rules every event of the program and its children is judged as a scenario's is: each "
+				.. "violation is printed when it is found, with the stack of the call, and counted at the end. "
+				.. "In flight is a request whose completion the program has not taken. A program whose "
+				.. "libibverbs is linked statically shows less; rules that need more are named as not judged.",
 		},
 		options = {
+			{ "rules", letter = "r", kind = "text", arg = "LIST", complete = "rule",
+				group = "How it is judged",
+				help = "The rules to apply: ids, families, classes, all or none, separated by commas; a "
+					.. "leading - takes away. None unless given." },
+			{ "suppressions", kind = "text", arg = "FILE", complete = "file", group = "How it is judged",
+				help = "Violations that are known, each with a reason; they are not reported." },
+			{ "error-exitcode", kind = "number", arg = "N", default = "0", range = { 0, 255 },
+				group = "How it is judged",
+				help = "The exit status where a rule was broken, whatever the program's own is." },
 			{ "profile", letter = "p", kind = "text", arg = "PROFILE", default = "efa1", complete = "profile",
 				group = "Where it runs",
 				help = "The device and fabric to imitate: the name of a built-in profile, or a JSON file. "
@@ -182,6 +195,7 @@ local commands = {
 		examples = {
 			{ "srdlab exec -- ibv_devinfo -v", "What the device says of itself." },
 			{ "srdlab exec --order adversarial --seed 7 -- ./my_test", "A test, out of order." },
+			{ "srdlab exec --rules law --error-exitcode 99 -- ./my_test", "A test, judged, in a CI job." },
 			{ "srdlab exec --profile small --devices 2 -- ./my_program" },
 		} },
 	{ "check", usage = "[OPTION]... FILE|FOLDER...", summary = "load scenarios and look for mistakes, without running them",

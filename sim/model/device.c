@@ -130,6 +130,11 @@ int srd_model_mr_reg(struct srd_model *m, const struct srd_mr_init *init, uint32
 	return 0;
 }
 
+uint32_t srd_model_mr_key(const struct srd_model *m, uint32_t mr)
+{
+	return m->mr[mr].key;
+}
+
 /* Whether a request that is under way uses the region on its own side. */
 static bool request_uses(const struct srd_request *r, uint32_t key)
 {

@@ -239,6 +239,7 @@ struct srd_mr_init {
 int srd_model_mr_reg(struct srd_model *model, const struct srd_mr_init *init, uint32_t *mr,
 		     uint32_t *key);
 int srd_model_mr_dereg(struct srd_model *model, uint32_t mr);
+uint32_t srd_model_mr_key(const struct srd_model *model, uint32_t mr);
 
 /* NUMBER is the device's name of the address handle, shared as the profile says. */
 int srd_model_ah_create(struct srd_model *model, uint32_t pd, const struct srd_ah_attr *attr,

@@ -6,6 +6,7 @@
 
 #include "cli/cli.h"
 #include "cli/lab.h"
+#include "cli/program.h"
 #include "verbs/alloc.h"
 #include "verbs/launch.h"
 #include "verbs/profile.h"
@@ -57,7 +58,7 @@ static int program_status(int status)
 }
 
 static int launch(const struct srd_cli_exec_options *options, const struct srd_profile *profile,
-		  char **argv)
+		  const struct srd_cli_program *program, char **argv, int *status)
 {
 	struct srd_launch_options launch = {
 		.profile = profile,
@@ -66,17 +67,56 @@ static int launch(const struct srd_cli_exec_options *options, const struct srd_p
 		.called_clock = !strcmp(options->clock, "called"),
 		.copied = !strcmp(options->memory, "copied"),
 		.group = options->group,
+		.record = srd_cli_program_wanted(program) ? &program->record : NULL,
 		.argv = argv,
 		.say = say,
 	};
 	struct srd_error error = {0};
-	int status;
+	int raw, rc = srd_launcher_get()->run(&launch, &raw, &error);
 
-	if (srd_launcher_get()->run(&launch, &status, &error)) {
+	if (rc) {
 		srd_cli_error("%s", error.message);
-		return error.code == -EINVAL ? SRD_EXIT_USAGE : SRD_EXIT_INTERNAL;
+		*status = error.code == -EINVAL ? SRD_EXIT_USAGE : SRD_EXIT_INTERNAL;
+		return rc;
 	}
-	return program_status(status);
+	*status = program_status(raw);
+	return 0;
+}
+
+/* The program, with whatever watches it. Returns the exit status. */
+static int run(const struct srd_cli_exec_options *options, const struct srd_profile *profile,
+	       char **argv)
+{
+	struct srd_trace_run trace_run = {
+		.script = argv[0],
+		.backend = "exec",
+		.profile = options->profile,
+		.seed = options->seed,
+	};
+	struct srd_cli_program_options watch = {
+		.rules = options->rules,
+		.suppressions = options->suppressions,
+		.trace = options->trace.trace,
+		.timeline = options->trace.timeline,
+		.run = &trace_run,
+	};
+	struct srd_cli_program program;
+	struct srd_error error = {0};
+	uint64_t violations = 0;
+	int status = 0, rc = srd_cli_program_open(&program, &watch, &error), ended;
+
+	if (rc)
+		status = srd_cli_refuse("%s", error.message);
+	else
+		rc = launch(options, profile, &program, argv, &status);
+	ended = srd_cli_program_close(&program, &violations, &error);
+	if (rc)
+		return status;
+	if (ended) {
+		srd_cli_error("%s", error.message);
+		return SRD_EXIT_INTERNAL;
+	}
+	return violations && options->error_exitcode ? (int)options->error_exitcode : status;
 }
 
 int srd_cli_exec(const struct srd_cli_exec_options *options)
@@ -93,13 +133,17 @@ int srd_cli_exec(const struct srd_cli_exec_options *options)
 	}
 	if (open_profile(options, &profile, &error) || check_choices(options, &error))
 		return srd_cli_refuse("%s", error.message);
+	if (options->suppressions && !options->rules)
+		return srd_cli_refuse("--suppressions need --rules");
+	if (options->error_exitcode && !options->rules)
+		return srd_cli_refuse("--error-exitcode needs --rules");
 	argv = srd_calloc((size_t)words->count + 1, sizeof(*argv));
 	if (!argv) {
 		srd_cli_error("out of memory");
 		return SRD_EXIT_INTERNAL;
 	}
 	memcpy(argv, words->items, (size_t)words->count * sizeof(*argv));
-	status = launch(options, &profile, argv);
+	status = run(options, &profile, argv);
 	srd_free(argv);
 	return status;
 }

@@ -10,6 +10,19 @@
 #include <srdlab/event.h>
 #include <srdlab/profile.h>
 
+/* What becomes of the events of the programs. The functions are called by another thread. */
+struct srd_launch_record {
+	struct srd_stream *stream;
+	bool packets; /* their events are wanted too */
+	void *context;
+	/*
+	 * The stack that events give as their line NUMBER, in process PID. TEXT has LENGTH bytes
+	 * and a line for each frame, innermost first: file, tab, address in it, tab, function or
+	 * nothing. It comes before its first use.
+	 */
+	void (*stack)(void *context, uint32_t number, int pid, const char *text, size_t length);
+};
+
 struct srd_launch_options {
 	const struct srd_profile *profile;
 	uint64_t seed;
@@ -18,7 +31,7 @@ struct srd_launch_options {
 	bool copied;       /* memory of other processes is never mapped, only copied */
 	const char *group; /* programs of one group reach each other; NULL: this one alone */
 	char **argv;       /* ends with NULL */
-	struct srd_stream *stream; /* for device events; NULL: none are wanted */
+	const struct srd_launch_record *record; /* NULL: no events are wanted */
 	/* A sentence for the user, such as why something does not work here. */
 	void (*say)(const char *text);
 };

@@ -1,0 +1,621 @@
+/* SPDX-License-Identifier: MIT */
+/* Posting: the session with its builders and setters, and the posts of old. */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "observer.h"
+
+#define FIRST_CAPACITY 16
+#define PATIENCE       1000 /* tries for the right to tell next */
+#define NESTED         8    /* sessions that one thread has open at once */
+
+/* The calls of srd_ev_wr_post.setters. */
+enum setter { SET_SGE = 1, SET_INLINE_DATA = 2, SET_UD_ADDR = 3 };
+#define SGE_THEN_UD_ADDR 0x31
+
+/* The requests of a session; those of sessions that are over are used again by their thread. */
+struct seen_posts {
+	struct seen_posts *next;
+	uint32_t num;
+	uint32_t capacity;
+	struct srd_ev_wr_post *wr;
+};
+
+static __thread struct seen_posts *spare;
+static __thread struct seen *mine[NESTED]; /* with a session of this thread */
+static __thread uint32_t num_mine;
+
+static struct seen_posts *posts_get(void)
+{
+	struct seen_posts *posts = spare;
+
+	if (posts) {
+		spare = posts->next;
+		posts->num = 0;
+		return posts;
+	}
+	posts = calloc(1, sizeof(*posts));
+	if (!posts)
+		return NULL;
+	posts->wr = malloc(FIRST_CAPACITY * sizeof(*posts->wr));
+	posts->capacity = posts->wr ? FIRST_CAPACITY : 0;
+	return posts;
+}
+
+static void posts_put(struct seen_posts *posts)
+{
+	if (!posts)
+		return;
+	posts->next = spare;
+	spare = posts;
+}
+
+/* Room for one more; NULL: no memory, and the request goes unseen. */
+static struct srd_ev_wr_post *posts_add(struct seen_posts *posts)
+{
+	if (!posts)
+		return NULL;
+	if (posts->num == posts->capacity) {
+		uint32_t capacity = posts->capacity ? posts->capacity * 2 : FIRST_CAPACITY;
+		void *wr = realloc(posts->wr, capacity * sizeof(*posts->wr));
+
+		if (!wr)
+			return NULL;
+		posts->wr = wr;
+		posts->capacity = capacity;
+	}
+	return &posts->wr[posts->num++];
+}
+
+static void note_open(struct seen *seen)
+{
+	if (num_mine < NESTED)
+		mine[num_mine] = seen;
+	num_mine++;
+}
+
+static void note_closed(const struct seen *seen)
+{
+	for (uint32_t i = 0; i < num_mine && i < NESTED; i++) {
+		if (mine[i] != seen)
+			continue;
+		mine[i] = mine[(num_mine < NESTED ? num_mine : NESTED) - 1];
+		break;
+	}
+	if (num_mine)
+		num_mine--;
+}
+
+const struct seen *observer_session_on(const void *cq)
+{
+	for (uint32_t i = 0; i < num_mine && i < NESTED; i++)
+		if (mine[i]->qp.send_cq == cq)
+			return mine[i];
+	return NULL;
+}
+
+void observer_misuse(const struct seen *seen, enum srd_session_misuse what, enum srd_verb verb)
+{
+	const struct srd_recorder *recorder = observer_recorder();
+	struct srd_ev_setter_misuse e = {
+		.ev = OBSERVED(SETTER_MISUSE, seen),
+		.what = what,
+		.verb = verb,
+	};
+
+	if (!recorder)
+		return;
+	e.ev.line = recorder->stack();
+	recorder->put(NULL, 0, &e.ev);
+}
+
+/*
+ * The right to tell of QP's posts next, so that they are told of in the order in which they
+ * were posted. Whoever has it may wait for the library's lock in a post of old, and whoever
+ * has that lock may wait for it here: so not for ever.
+ */
+static bool may_tell(struct seen_qp *qp)
+{
+	for (int i = 0; i < PATIENCE; i++) {
+		if (!pthread_mutex_trylock(&qp->telling))
+			return true;
+		sched_yield();
+	}
+	return false;
+}
+
+static void told(struct seen_qp *qp, bool locked)
+{
+	if (locked)
+		pthread_mutex_unlock(&qp->telling);
+}
+
+static bool is_mine(const struct seen_qp *qp)
+{
+	return qp->open && pthread_equal(qp->owner, pthread_self());
+}
+
+/* Something that is gone: what is done to it is told of and goes no further. */
+static void tell_start(const struct seen *seen, uint32_t state)
+{
+	const struct srd_recorder *recorder = observer_recorder();
+	struct srd_ev_session_start e = {.ev = OBSERVED(SESSION_START, seen), .state = state};
+
+	if (!recorder)
+		return;
+	e.ev.line = recorder->stack();
+	recorder->put(NULL, 0, &e.ev);
+}
+
+static void wr_start(struct ibv_qp_ex *ex)
+{
+	struct seen *seen = observer_find(ex, SRD_RECORDER_QP);
+	struct seen_qp *qp = &seen->qp;
+	bool locked;
+
+	if (seen->dead) {
+		tell_start(seen, SRD_QPS_UNKNOWN);
+		return;
+	}
+	if (is_mine(qp)) {
+		if (!qp->error)
+			qp->error = EINVAL;
+		observer_misuse(seen, SRD_MISUSE_START_TWICE, SRD_VERB_WR_START);
+		return;
+	}
+	qp->real.start(ex);
+	/* Another thread's session is open, and no lock has kept us out. */
+	if (qp->open)
+		observer_misuse(seen, SRD_MISUSE_START_TWICE, SRD_VERB_WR_START);
+	qp->open = true;
+	qp->owner = pthread_self();
+	qp->error = 0;
+	qp->current = NULL;
+	if (!qp->posts)
+		qp->posts = posts_get();
+	if (qp->posts)
+		qp->posts->num = 0;
+	note_open(seen);
+	locked = may_tell(qp);
+	tell_start(seen, ex->qp_base.state);
+	told(qp, locked);
+}
+
+/* The record of the request that a builder begins; *GO: it is to be handed on. */
+static struct srd_ev_wr_post *add_request(struct seen *seen, struct ibv_qp_ex *ex,
+					  enum srd_verb verb, enum srd_wr_opcode opcode)
+{
+	struct seen_qp *qp = &seen->qp;
+	struct srd_ev_wr_post *wr;
+
+	qp->current = NULL;
+	if (seen->dead)
+		return NULL;
+	if (!qp->open) {
+		observer_misuse(seen, SRD_MISUSE_NO_SESSION, verb);
+		return NULL;
+	}
+	wr = posts_add(qp->posts);
+	if (!wr) {
+		qp->error = ENOMEM;
+		return NULL;
+	}
+	*wr = (struct srd_ev_wr_post){
+		.ev = OBSERVED(WR_POST, seen),
+		.wr_id = ex->wr_id,
+		.opcode = (uint8_t)opcode,
+		/* no flag of verbs is beyond the low 7 bits: what is shows as the 8th */
+		.wr_flags = (uint8_t)((ex->wr_flags & 0x7f) | (ex->wr_flags > 0x7f ? 0x80 : 0)),
+	};
+	qp->num_setters = 0;
+	qp->current = wr;
+	return qp->error ? NULL : wr;
+}
+
+static void wr_rdma_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr)
+{
+	struct seen *seen = observer_find(ex, SRD_RECORDER_QP);
+	struct srd_ev_wr_post *wr =
+		add_request(seen, ex, SRD_VERB_WR_RDMA_WRITE, SRD_WR_RDMA_WRITE);
+
+	if (!wr)
+		return;
+	wr->rkey = rkey;
+	wr->remote_addr = remote_addr;
+	seen->qp.real.rdma_write(ex, rkey, remote_addr);
+}
+
+static void wr_rdma_write_imm(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
+			      __be32 imm_data)
+{
+	struct seen *seen = observer_find(ex, SRD_RECORDER_QP);
+	struct srd_ev_wr_post *wr =
+		add_request(seen, ex, SRD_VERB_WR_RDMA_WRITE_IMM, SRD_WR_RDMA_WRITE_WITH_IMM);
+
+	if (!wr)
+		return;
+	wr->rkey = rkey;
+	wr->remote_addr = remote_addr;
+	wr->imm_data = imm_data;
+	seen->qp.real.rdma_write_imm(ex, rkey, remote_addr, imm_data);
+}
+
+static void wr_rdma_read(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr)
+{
+	struct seen *seen = observer_find(ex, SRD_RECORDER_QP);
+	struct srd_ev_wr_post *wr = add_request(seen, ex, SRD_VERB_WR_RDMA_READ, SRD_WR_RDMA_READ);
+
+	if (!wr)
+		return;
+	wr->rkey = rkey;
+	wr->remote_addr = remote_addr;
+	seen->qp.real.rdma_read(ex, rkey, remote_addr);
+}
+
+static void wr_send(struct ibv_qp_ex *ex)
+{
+	struct seen *seen = observer_find(ex, SRD_RECORDER_QP);
+
+	if (add_request(seen, ex, SRD_VERB_WR_SEND, SRD_WR_SEND))
+		seen->qp.real.send(ex);
+}
+
+static void wr_send_imm(struct ibv_qp_ex *ex, __be32 imm_data)
+{
+	struct seen *seen = observer_find(ex, SRD_RECORDER_QP);
+	struct srd_ev_wr_post *wr =
+		add_request(seen, ex, SRD_VERB_WR_SEND_IMM, SRD_WR_SEND_WITH_IMM);
+
+	if (!wr)
+		return;
+	wr->imm_data = imm_data;
+	seen->qp.real.send_imm(ex, imm_data);
+}
+
+/* The record of the request that a setter is for; NULL: it is not to be handed on. */
+static struct srd_ev_wr_post *set_request(struct seen *seen, enum srd_verb verb, enum setter setter)
+{
+	struct seen_qp *qp = &seen->qp;
+
+	if (seen->dead)
+		return NULL;
+	if (!qp->open) {
+		observer_misuse(seen, SRD_MISUSE_NO_SESSION, verb);
+		return NULL;
+	}
+	if (!qp->current) {
+		if (!qp->error) {
+			qp->error = EINVAL;
+			observer_misuse(seen, SRD_MISUSE_SETTER_FIRST, verb);
+		}
+		return NULL;
+	}
+	if (qp->num_setters < 8)
+		qp->current->setters |= (uint32_t)setter << (4 * qp->num_setters);
+	qp->num_setters++;
+	return qp->error ? NULL : qp->current;
+}
+
+static void note_sges(struct srd_ev_wr_post *wr, size_t num_sge, const struct ibv_sge *sges)
+{
+	wr->num_sge = (uint8_t)(num_sge < UINT8_MAX ? num_sge : UINT8_MAX);
+	wr->length = 0;
+	for (size_t i = 0; i < num_sge; i++)
+		wr->length += sges[i].length;
+	if (num_sge > 0) {
+		wr->addr = sges[0].addr;
+		wr->lkey = sges[0].lkey;
+	}
+	if (num_sge > 1) {
+		wr->addr2 = sges[1].addr;
+		wr->length2 = sges[1].length;
+		wr->lkey2 = sges[1].lkey;
+	}
+}
+
+static void wr_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint32_t length)
+{
+	struct seen *seen = observer_find(ex, SRD_RECORDER_QP);
+	struct srd_ev_wr_post *wr = set_request(seen, SRD_VERB_WR_SET_SGE, SET_SGE);
+	struct ibv_sge sge = {.addr = addr, .length = length, .lkey = lkey};
+
+	if (!wr)
+		return;
+	note_sges(wr, 1, &sge);
+	seen->qp.real.set_sge(ex, lkey, addr, length);
+}
+
+static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t num_sge, const struct ibv_sge *sges)
+{
+	struct seen *seen = observer_find(ex, SRD_RECORDER_QP);
+	struct srd_ev_wr_post *wr = set_request(seen, SRD_VERB_WR_SET_SGE_LIST, SET_SGE);
+
+	if (!wr)
+		return;
+	note_sges(wr, num_sge, sges);
+	seen->qp.real.set_sge_list(ex, num_sge, sges);
+}
+
+static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
+{
+	struct seen *seen = observer_find(ex, SRD_RECORDER_QP);
+	struct srd_ev_wr_post *wr = set_request(seen, SRD_VERB_WR_SET_INLINE_DATA, SET_INLINE_DATA);
+
+	if (!wr)
+		return;
+	wr->addr = (uintptr_t)addr;
+	wr->length = length;
+	wr->inline_data = 1;
+	seen->qp.real.set_inline_data(ex, addr, length);
+}
+
+static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t num_buf,
+				    const struct ibv_data_buf *list)
+{
+	struct seen *seen = observer_find(ex, SRD_RECORDER_QP);
+	struct srd_ev_wr_post *wr = set_request(seen, SRD_VERB_WR_SET_INLINE_DATA, SET_INLINE_DATA);
+
+	if (!wr)
+		return;
+	wr->inline_data = 1;
+	wr->length = 0;
+	for (size_t i = 0; i < num_buf; i++)
+		wr->length += list[i].length;
+	seen->qp.real.set_inline_data_list(ex, num_buf, list);
+}
+
+static uint32_t ah_number(const struct ibv_ah *ah)
+{
+	const struct seen *seen = ah ? observer_find(ah, SRD_RECORDER_AH) : NULL;
+
+	return seen ? seen->number : 0;
+}
+
+static void wr_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t remote_qpn,
+			   uint32_t remote_qkey)
+{
+	struct seen *seen = observer_find(ex, SRD_RECORDER_QP);
+	struct srd_ev_wr_post *wr = set_request(seen, SRD_VERB_WR_SET_UD_ADDR, SET_UD_ADDR);
+
+	if (!wr)
+		return;
+	wr->ah = ah_number(ah);
+	wr->remote_qpn = remote_qpn;
+	wr->remote_qkey = remote_qkey;
+	seen->qp.real.set_ud_addr(ex, ah, remote_qpn, remote_qkey);
+}
+
+/* The session has ended with END; its requests come before that. */
+static void tell_posts(struct seen_posts *posts, struct srd_event *end)
+{
+	const struct srd_recorder *recorder = observer_recorder();
+	uint32_t num = posts ? posts->num : 0;
+
+	if (!recorder)
+		return;
+	end->line = recorder->stack();
+	for (uint32_t i = 0; i < num; i++)
+		posts->wr[i].ev.line = end->line;
+	recorder->put(num ? posts->wr : NULL, num, end);
+}
+
+/* It is over, before the call that ends it has an answer: then others may begin. */
+static struct seen_posts *close_session(struct seen *seen)
+{
+	struct seen_posts *posts = seen->qp.posts;
+
+	note_closed(seen);
+	seen->qp.posts = NULL;
+	seen->qp.current = NULL;
+	seen->qp.open = false;
+	return posts;
+}
+
+static int wr_complete(struct ibv_qp_ex *ex)
+{
+	struct seen *seen = observer_find(ex, SRD_RECORDER_QP);
+	struct seen_qp *qp = &seen->qp;
+	struct srd_ev_session_complete e = {.ev = OBSERVED(SESSION_COMPLETE, seen)};
+	struct seen_posts *posts;
+	int result = qp->error;
+	bool locked;
+
+	if (seen->dead || !qp->open) {
+		observer_misuse(seen, SRD_MISUSE_END_WITHOUT_START, SRD_VERB_WR_COMPLETE);
+		return EINVAL;
+	}
+	locked = may_tell(qp);
+	posts = close_session(seen);
+	if (result)
+		qp->real.abort(ex);
+	else
+		result = qp->real.complete(ex);
+	e.result = (uint32_t)result;
+	e.num_wr = posts ? posts->num : 0;
+	tell_posts(posts, &e.ev);
+	told(qp, locked);
+	posts_put(posts);
+	return result;
+}
+
+static void give_up(struct seen *seen, struct ibv_qp_ex *ex)
+{
+	struct srd_ev_session_abort e = {.ev = OBSERVED(SESSION_ABORT, seen)};
+	bool locked = may_tell(&seen->qp);
+	struct seen_posts *posts = close_session(seen);
+
+	seen->qp.real.abort(ex);
+	e.num_wr = posts ? posts->num : 0;
+	tell_posts(posts, &e.ev);
+	told(&seen->qp, locked);
+	posts_put(posts);
+}
+
+static void wr_abort(struct ibv_qp_ex *ex)
+{
+	struct seen *seen = observer_find(ex, SRD_RECORDER_QP);
+
+	if (!seen->dead && seen->qp.open)
+		give_up(seen, ex);
+	else
+		observer_misuse(seen, SRD_MISUSE_END_WITHOUT_START, SRD_VERB_WR_ABORT);
+}
+
+void observer_end_session(struct seen *seen, struct ibv_qp *qp)
+{
+	if (!seen->qp.open)
+		return;
+	observer_misuse(seen, SRD_MISUSE_DESTROY_IN_SESSION, SRD_VERB_DESTROY_QP);
+	give_up(seen, (struct ibv_qp_ex *)qp);
+}
+
+void observer_wrap_qp(struct seen *seen, struct ibv_qp *qp)
+{
+	struct ibv_qp_ex *(*to_ex)(struct ibv_qp *) =
+		observer_real("libibverbs.so.1", "ibv_qp_to_qp_ex");
+	struct ibv_qp_ex *ex = to_ex ? to_ex(qp) : NULL;
+	struct seen_builders *real = &seen->qp.real;
+
+	if (!ex || !ex->wr_start)
+		return;
+	*real = (struct seen_builders){
+		.start = ex->wr_start,
+		.complete = ex->wr_complete,
+		.abort = ex->wr_abort,
+		.send = ex->wr_send,
+		.send_imm = ex->wr_send_imm,
+		.rdma_read = ex->wr_rdma_read,
+		.rdma_write = ex->wr_rdma_write,
+		.rdma_write_imm = ex->wr_rdma_write_imm,
+		.set_sge = ex->wr_set_sge,
+		.set_sge_list = ex->wr_set_sge_list,
+		.set_inline_data = ex->wr_set_inline_data,
+		.set_inline_data_list = ex->wr_set_inline_data_list,
+		.set_ud_addr = ex->wr_set_ud_addr,
+	};
+	ex->wr_start = wr_start;
+	ex->wr_complete = wr_complete;
+	ex->wr_abort = wr_abort;
+	ex->wr_send = real->send ? wr_send : NULL;
+	ex->wr_send_imm = real->send_imm ? wr_send_imm : NULL;
+	ex->wr_rdma_read = real->rdma_read ? wr_rdma_read : NULL;
+	ex->wr_rdma_write = real->rdma_write ? wr_rdma_write : NULL;
+	ex->wr_rdma_write_imm = real->rdma_write_imm ? wr_rdma_write_imm : NULL;
+	ex->wr_set_sge = wr_set_sge;
+	ex->wr_set_sge_list = wr_set_sge_list;
+	ex->wr_set_inline_data = wr_set_inline_data;
+	ex->wr_set_inline_data_list = wr_set_inline_data_list;
+	ex->wr_set_ud_addr = wr_set_ud_addr;
+}
+
+/* --- the posts of old: each is a session of its own --- */
+
+static void note_send(struct srd_ev_wr_post *post, const struct seen *seen,
+		      const struct ibv_send_wr *wr)
+{
+	bool rdma = wr->opcode == IBV_WR_RDMA_READ || wr->opcode == IBV_WR_RDMA_WRITE ||
+		    wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+
+	*post = (struct srd_ev_wr_post){
+		.ev = OBSERVED(WR_POST, seen),
+		.wr_id = wr->wr_id,
+		.opcode = (uint8_t)wr->opcode,
+		.wr_flags = (uint8_t)((wr->send_flags & 0x7f) | (wr->send_flags > 0x7f ? 0x80 : 0)),
+		.setters = SGE_THEN_UD_ADDR,
+		.inline_data = wr->send_flags & IBV_SEND_INLINE ? 1 : 0,
+		.ah = ah_number(wr->wr.ud.ah),
+		.remote_qpn = wr->wr.ud.remote_qpn,
+		.remote_qkey = wr->wr.ud.remote_qkey,
+	};
+	if (rdma) {
+		post->rkey = wr->wr.rdma.rkey;
+		post->remote_addr = wr->wr.rdma.remote_addr;
+	}
+	if (wr->opcode == IBV_WR_SEND_WITH_IMM || wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM)
+		post->imm_data = wr->imm_data;
+	note_sges(post, wr->num_sge > 0 ? (size_t)wr->num_sge : 0, wr->sg_list);
+}
+
+/* Those from WR up to END. */
+static void tell_sent(struct seen *seen, struct ibv_send_wr *wr, const struct ibv_send_wr *end,
+		      uint32_t state, int result)
+{
+	struct srd_ev_session_complete e = {.ev = OBSERVED(SESSION_COMPLETE, seen),
+					    .result = (uint32_t)result};
+	struct seen_posts *posts = posts_get();
+
+	tell_start(seen, state);
+	for (; wr != end; wr = wr->next) {
+		struct srd_ev_wr_post *post = posts_add(posts);
+
+		if (post)
+			note_send(post, seen, wr);
+	}
+	e.num_wr = posts ? posts->num : 0;
+	tell_posts(posts, &e.ev);
+	posts_put(posts);
+}
+
+int observer_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
+{
+	struct seen_context *context = observer_context(qp->context);
+	struct seen *seen = observer_find(qp, SRD_RECORDER_QP);
+	uint32_t state = qp->state;
+	bool locked;
+	int err;
+
+	if (!seen)
+		return context->ops.post_send(qp, wr, bad_wr);
+	if (seen->dead) {
+		tell_start(seen, SRD_QPS_UNKNOWN);
+		*bad_wr = wr;
+		return EINVAL;
+	}
+	locked = may_tell(&seen->qp);
+	err = context->ops.post_send(qp, wr, bad_wr);
+	/* Those before the one that fails are posted; those behind it were not looked at. */
+	if (wr && (!err || *bad_wr != wr))
+		tell_sent(seen, wr, err ? *bad_wr : NULL, state, 0);
+	if (err && *bad_wr)
+		tell_sent(seen, *bad_wr, (*bad_wr)->next, state, err);
+	told(&seen->qp, locked);
+	return err;
+}
+
+int observer_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+{
+	struct seen_context *context = observer_context(qp->context);
+	struct seen *seen = observer_find(qp, SRD_RECORDER_QP);
+	const struct srd_recorder *recorder = observer_recorder();
+	uint32_t line = recorder ? recorder->stack() : 0;
+	int err;
+
+	if (seen && seen->dead) {
+		*bad_wr = wr;
+		err = EINVAL;
+	} else {
+		err = context->ops.post_recv(qp, wr, bad_wr);
+	}
+	for (struct ibv_recv_wr *w = wr; seen && recorder && w; w = w->next) {
+		bool bad = err && w == *bad_wr;
+		struct srd_ev_recv_post e = {
+			.ev = OBSERVED(RECV_POST, seen),
+			.wr_id = w->wr_id,
+			.num_sge = (uint32_t)w->num_sge,
+			.result = bad ? (uint32_t)err : 0,
+		};
+
+		if (w->num_sge > 0) {
+			e.addr = w->sg_list[0].addr;
+			e.length = w->sg_list[0].length;
+			e.lkey = w->sg_list[0].lkey;
+		}
+		e.ev.line = line;
+		recorder->put(NULL, 0, &e.ev);
+		if (bad)
+			break;
+	}
+	return err;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The stream on its way out of the programs: one ring in shared memory that all processes of
+ * a group write to, with the group's lock held, and that the supervisor reads, without it
+ * (drain.c). An event is there before the lock is released, so that the order in the ring is
+ * the order in which the device was used. Where the ring is full the writer waits: nothing
+ * is lost while somebody reads.
+ *
+ * Objects have numbers in the stream that are never used again, unlike handles.
+ */
+#ifndef SRD_SOFTEFA_EVENTS_H
+#define SRD_SOFTEFA_EVENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <srdlab/event.h>
+
+#include "group.h"
+
+/* A record that is no event: the stack whose number is in `line`, and the text of it. */
+#define SOFT_EVENT_STACK 0xfffe
+
+struct soft_events {
+	uint32_t size;    /* bytes of the ring; a power of two */
+	uint32_t on;      /* somebody reads */
+	uint32_t packets; /* events of packets are wanted */
+	int32_t reader;   /* process */
+	uint32_t asleep;  /* the reader waits for WAKE */
+	uint32_t wake;    /* futex */
+	uint32_t last_stack;
+	_Alignas(64) uint64_t head; /* bytes ever written */
+	_Alignas(64) uint64_t tail; /* bytes ever read */
+};
+
+/* In front of each record. Records begin at multiples of 8. */
+struct soft_record {
+	uint32_t length; /* bytes, with this head, not rounded */
+	int32_t pid;     /* whose */
+};
+
+/* Make the ring of the group in FOLDER that was just made, for the calling process to read. */
+int soft_events_create(const char *folder, bool packets);
+/* Map the ring of a group that has one. A negative errno. */
+int soft_events_attach(const char *folder);
+void soft_events_detach(void);
+
+static inline bool soft_events_wanted(void)
+{
+	return soft.events && __atomic_load_n(&soft.events->on, __ATOMIC_RELAXED);
+}
+
+/* Time is set here. With the lock held, as all that writes. */
+void soft_event(struct srd_event *event);
+/* TEXT as the stack with a new number, which is returned; 0: nobody reads. */
+uint32_t soft_event_stack(const char *text, uint32_t length);
+
+/* For the reader: the record at TAIL, NULL: there is none yet; and on to the next. */
+const struct soft_record *soft_event_peek(void);
+void soft_event_next(const struct soft_record *record);
+
+#endif
