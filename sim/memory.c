@@ -26,8 +26,8 @@ struct host {
 	struct buffer *buffer; /* by rising address */
 	uint32_t count;
 	uint32_t capacity;
-	uint32_t last; /* the one found last */
-	uint64_t used; /* bytes of address space */
+	struct buffer *last; /* the one found last; NULL: none since one was made or freed */
+	uint64_t used;       /* bytes of address space */
 };
 
 struct srd_memory {
@@ -65,18 +65,19 @@ static struct buffer *buffer_find(struct srd_memory *memory, uint32_t number, ui
 				  uint64_t length)
 {
 	struct host *host;
+	struct buffer *buffer;
 
 	if (number >= SRD_MEMORY_HOSTS)
 		return NULL;
 	host = &memory->host[number];
-	if (host->last < host->count && buffer_holds(&host->buffer[host->last], addr, length))
-		return &host->buffer[host->last];
+	if (host->last && buffer_holds(host->last, addr, length))
+		return host->last;
 	if (!host->count)
 		return NULL;
-	host->last = buffer_at(host, addr);
-	if (!buffer_holds(&host->buffer[host->last], addr, length))
+	buffer = &host->buffer[buffer_at(host, addr)];
+	if (!buffer_holds(buffer, addr, length))
 		return NULL;
-	return &host->buffer[host->last];
+	return host->last = buffer;
 }
 
 struct srd_memory *srd_memory_create(void)
@@ -130,6 +131,7 @@ int srd_memory_alloc(struct srd_memory *memory, uint32_t number, uint64_t length
 	if (length >= (kind == SRD_BUFFER_REAL ? MAX_REAL : MAX_ORIGIN))
 		return ENOMEM;
 	span = (length + SRD_MEMORY_PAGE + ALIGN - 1) / ALIGN * ALIGN;
+	host->last = NULL;
 	if (span > MAX_ORIGIN - host->used || buffer_reserve(host))
 		return ENOMEM;
 	buffer = &host->buffer[host->count];
@@ -163,6 +165,7 @@ int srd_memory_free(struct srd_memory *memory, uint32_t number, uint64_t addr)
 	i = buffer_at(host, addr);
 	if (host->buffer[i].addr != addr)
 		return EFAULT;
+	host->last = NULL;
 	buffer_release(&host->buffer[i]);
 	memmove(&host->buffer[i], &host->buffer[i + 1],
 		(host->count - i - 1) * sizeof(host->buffer[0]));

@@ -79,13 +79,13 @@ void srd_heap_refill(struct srd_heap *heap)
 	}
 }
 
-static void push_far(struct srd_heap *heap, struct srd_heap_event event)
+__attribute__((noinline)) static void push_far(struct srd_heap *heap, struct srd_heap_event event)
 {
 	sift_up(heap, heap->count++, event);
 }
 
-/* Make room at the end of the list. */
-static void near_reserve(struct srd_heap *heap)
+/* Make room at the end of the list, where it is full or has moved that far. */
+__attribute__((noinline)) static void near_reserve(struct srd_heap *heap)
 {
 	uint32_t count = heap->near_end - heap->near_first;
 
@@ -93,8 +93,6 @@ static void near_reserve(struct srd_heap *heap)
 		push_far(heap, heap->near[--heap->near_end]);
 		return;
 	}
-	if (heap->near_end < 2 * SRD_HEAP_NEAR)
-		return;
 	memmove(heap->near, &heap->near[heap->near_first], count * sizeof(heap->near[0]));
 	heap->near_first = 0;
 	heap->near_end = count;
@@ -103,19 +101,22 @@ static void near_reserve(struct srd_heap *heap)
 /* EVENT is the newest, so that of two at the same time it is the later one. */
 static void push_near(struct srd_heap *heap, struct srd_heap_event event)
 {
-	uint32_t i;
+	struct srd_heap_event *first, *hole;
 
-	near_reserve(heap);
-	for (i = heap->near_end++; i > heap->near_first; i--) {
-		if (heap->near[i - 1].time <= event.time)
+	if (heap->near_end - heap->near_first == SRD_HEAP_NEAR ||
+	    heap->near_end == 2 * SRD_HEAP_NEAR)
+		near_reserve(heap);
+	first = &heap->near[heap->near_first];
+	for (hole = &heap->near[heap->near_end++]; hole > first; hole--) {
+		if (hole[-1].time <= event.time)
 			break;
-		heap->near[i] = heap->near[i - 1];
+		hole[0] = hole[-1];
 	}
-	heap->near[i] = event;
+	*hole = event;
 }
 
 /* After 2^32 arrivals the numbers would wrap: number what is there anew from 0. */
-static void renumber(struct srd_heap *heap)
+__attribute__((noinline)) static void renumber(struct srd_heap *heap)
 {
 	uint32_t count = heap->count, seq = 0;
 

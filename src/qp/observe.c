@@ -15,7 +15,8 @@ enum watched_state { FREE, WAITING, POSTED };
 
 /* An op that the scheduler has not answered; the place is used again. */
 struct watched {
-	struct srd_op op; /* as it was submitted, with the submitter's cookie */
+	struct srd_op op; /* as it was submitted, but for the cookie: the one that goes below */
+	uint64_t cookie;  /* the submitter's */
 	uint32_t number;
 	uint32_t generation; /* of the place: half of the cookie that goes below */
 	enum watched_state state;
@@ -62,15 +63,11 @@ static struct observed_scheduler *scheduler_of(struct srd_scheduler *scheduler)
 static void emit(struct observed_qp *q, struct srd_event *event, enum srd_event_type type,
 		 uint32_t number)
 {
-	uint32_t op = q->stream->op;
-
 	event->object = q->object;
 	event->host = q->host;
 	event->source = SRD_SOURCE_ENGINE;
 	event->type = (uint16_t)type;
-	q->stream->op = number;
-	srd_stream_emit(q->stream, event);
-	q->stream->op = op;
+	srd_stream_emit_as(q->stream, event, q->stream->line, number);
 }
 
 /* Events are built only where somebody reads them. */
@@ -155,8 +152,10 @@ static uint32_t watched_alloc(struct observed_scheduler *s, const struct srd_op 
 	w = &s->watched[at];
 	s->free = w->next;
 	w->op = *op;
+	w->cookie = op->cookie;
 	w->number = number;
 	w->generation++;
+	w->op.cookie = (uint64_t)w->generation << 32 | at;
 	w->state = state;
 	w->refused = false;
 	return at;
@@ -203,17 +202,12 @@ static void watched_free(struct observed_scheduler *s, uint32_t at)
 	s->free = at;
 }
 
-static uint64_t cookie_of(const struct observed_scheduler *s, uint32_t at)
-{
-	return (uint64_t)s->watched[at].generation << 32 | at;
-}
-
 /* Where COOKIE was given out last, outstanding or not; NONE: never. */
 static uint32_t watched_at(const struct observed_scheduler *s, uint64_t cookie)
 {
 	uint32_t at = (uint32_t)cookie;
 
-	if (at >= s->capacity || !s->watched[at].generation || cookie_of(s, at) != cookie)
+	if (at >= s->capacity || !s->watched[at].generation || s->watched[at].op.cookie != cookie)
 		return NONE;
 	return at;
 }
@@ -567,7 +561,6 @@ static int observed_submit(struct srd_scheduler *scheduler, const struct srd_op 
 	struct observed_scheduler *s = scheduler_of(scheduler);
 	uint32_t number = ++s->qp->stream->num_ops;
 	uint32_t at = watched_alloc(s, op, number, WAITING);
-	struct srd_op below = *op;
 	int rc = -ENOMEM;
 
 	emit_op_begin(s->qp, op, number, 1);
@@ -575,9 +568,8 @@ static int observed_submit(struct srd_scheduler *scheduler, const struct srd_op 
 		srd_error_set(error, rc, "out of memory for an observed op");
 	} else {
 		line_add(s, at);
-		below.cookie = cookie_of(s, at);
 		s->qp->scheduler_calls = true;
-		rc = s->ops->submit(s->scheduler, &below, error);
+		rc = s->ops->submit(s->scheduler, &s->watched[at].op, error);
 		s->qp->scheduler_calls = false;
 	}
 	if (rc) {
@@ -611,7 +603,7 @@ static int observed_result(struct srd_scheduler *scheduler, struct srd_op_result
 		emit_op_end(s->qp, out, at == NONE ? 0 : s->watched[at].number);
 		if (at == NONE || s->watched[at].state == FREE)
 			continue;
-		out->cookie = s->watched[at].op.cookie;
+		out->cookie = s->watched[at].cookie;
 		watched_free(s, at);
 		return 1;
 	}
@@ -630,7 +622,7 @@ static int observed_adopt(struct srd_scheduler *scheduler, const struct srd_wr_i
 
 	if (at == NONE)
 		return srd_error_set(error, -ENOMEM, "out of memory for an observed op");
-	rc = s->ops->adopt(s->scheduler, ids, cookie_of(s, at), error);
+	rc = s->ops->adopt(s->scheduler, ids, s->watched[at].op.cookie, error);
 	if (last)
 		q->direct_op = 0;
 	if (rc) {

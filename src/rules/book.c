@@ -372,7 +372,7 @@ void srd_book_qp_destroy(struct srd_book *book, const struct srd_event *event)
 	    srd_map_get(&book->qpns, srd_book_key(qp->device->id, qp->made.qp_num)) == qp)
 		srd_map_remove(&book->qpns, srd_book_key(qp->device->id, qp->made.qp_num));
 	qp->in_session = false;
-	qp->num_staged = 0;
+	srd_book_unstage(qp);
 	srd_requests_release(&qp->requests);
 }
 

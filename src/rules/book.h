@@ -154,6 +154,7 @@ struct srd_book_qp {
 	bool in_session;
 	uint32_t session_line;
 	uint32_t num_staged; /* requests of it; the last events of posts are theirs */
+	uint32_t num_steady; /* those of them that steady.c found right */
 
 	/* requests */
 	struct srd_requests requests;
@@ -211,13 +212,15 @@ struct srd_book_op {
 	uint32_t number;
 	uint32_t line;
 	struct srd_book_qp *qp;
-	uint64_t due;       /* requests that it needs; 0: unknown */
+	uint64_t due;         /* requests that it needs; 0: unknown */
+	uint64_t last_length; /* of its last request */
+	/* what is cleared for a new op */
 	uint64_t asked;     /* num_wr_asked */
 	uint64_t num_posts; /* requests built for it, refused ones included */
 	uint64_t num_wr;    /* accepted */
 	uint64_t in_flight;
-	uint64_t bytes;       /* of its plan so far */
-	uint64_t last_length; /* of its last request */
+	uint64_t num_failed;
+	uint64_t bytes; /* of its plan so far */
 	uint64_t first_id, last_id;
 	struct srd_book_op *prev, *next;
 	uint32_t sessions; /* opened for it */
@@ -227,8 +230,7 @@ struct srd_book_op {
 	bool reaped;       /* posted, and nothing in flight any more */
 	bool waits;        /* in its queue pair's list of waiting ops */
 	bool has_own, has_flush;
-	uint64_t num_failed;
-	/* what is not cleared for a new op */
+	/* what is not */
 	struct srd_cause own;   /* the first failure for a cause of its own, where has_own */
 	struct srd_cause flush; /* the first flush, where has_flush */
 	struct srd_ev_op_begin begun;
@@ -260,7 +262,6 @@ struct srd_book {
 	struct srd_map peers;  /* (queue pair, number): those of add_peer */
 	struct srd_map routes; /* (device, target device): a count of address handles */
 	struct srd_thing *last[SRD_NUM_KINDS];
-	struct srd_book_op *last_op;
 	struct srd_thing *all;
 	uint32_t live[SRD_NUM_KINDS];
 	struct srd_book_device *devices;

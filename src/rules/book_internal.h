@@ -17,6 +17,13 @@ static inline void srd_book_set(struct srd_book *book, struct srd_map *map, uint
 		book->nomem = true;
 }
 
+/* The session of QP is over, or a new one begins. */
+static inline void srd_book_unstage(struct srd_book_qp *qp)
+{
+	qp->num_staged = 0;
+	qp->num_steady = 0;
+}
+
 /* Objects. */
 srd_apply_fn srd_book_device_open, srd_book_pd_alloc, srd_book_mr_reg, srd_book_mr_dereg,
 	srd_book_cq_create, srd_book_ah_create, srd_book_ah_destroy, srd_book_buffer_alloc,

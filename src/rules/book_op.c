@@ -31,7 +31,8 @@ static struct srd_book_op *op_new(struct srd_book *book)
 		op = book->free_ops;
 	}
 	book->free_ops = op->next;
-	memset(op, 0, offsetof(struct srd_book_op, own));
+	memset(&op->asked, 0,
+	       offsetof(struct srd_book_op, own) - offsetof(struct srd_book_op, asked));
 	return op;
 }
 

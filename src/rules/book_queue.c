@@ -238,7 +238,7 @@ void srd_book_session_start(struct srd_book *book, const struct srd_event *event
 
 	qp->in_session = true;
 	qp->session_line = event->line;
-	qp->num_staged = 0;
+	srd_book_unstage(qp);
 	if (book->op)
 		book->op->sessions++;
 }
@@ -319,14 +319,14 @@ void srd_book_session_complete(struct srd_book *book, const struct srd_event *ev
 	if (ev->result)
 		refuse_staged(book, book->qp, event->time);
 	book->qp->in_session = false;
-	book->qp->num_staged = 0;
+	srd_book_unstage(book->qp);
 }
 
 void srd_book_session_abort(struct srd_book *book, const struct srd_event *event)
 {
 	refuse_staged(book, book->qp, event->time);
 	book->qp->in_session = false;
-	book->qp->num_staged = 0;
+	srd_book_unstage(book->qp);
 }
 
 void srd_book_recv_post(struct srd_book *book, const struct srd_event *event)

@@ -11,7 +11,10 @@ static inline bool is_rdma(uint8_t opcode)
 
 static inline bool inside(const struct srd_book_mr *mr, uint64_t addr, uint64_t length)
 {
-	return addr >= mr->addr && length <= mr->length && addr - mr->addr <= mr->length - length;
+	uint64_t offset = addr - mr->addr;
+
+	/* An address below the region's wraps to an offset above any length. */
+	return offset <= mr->length && length <= mr->length - offset;
 }
 
 static inline uint64_t destination(const struct srd_book_op *op)
@@ -93,17 +96,13 @@ static inline bool steady_memory(const struct srd_book_qp *qp, const struct srd_
 	       (!read || mr->access & SRD_ACCESS_LOCAL_WRITE);
 }
 
-/* It names what the request before it did, which was found right. */
-static inline bool steady_route(const struct srd_book *book, const struct srd_book_qp *qp,
+/* It names what the request before it did. */
+static inline bool steady_route(const struct srd_book_route *route,
 				const struct srd_ev_wr_post *post)
 {
-	const struct srd_book_route *route = &qp->route;
-
-	return route->fine && route->generation == book->generation && route->lkey == post->lkey &&
-	       route->rkey == post->rkey && route->ah_handle == post->ah &&
-	       route->remote_qpn == post->remote_qpn && route->fine_qkey == post->remote_qkey &&
-	       route->fine_for_op == (book->op != NULL) &&
-	       (!book->op || route->fine_peer == book->op->begun.peer);
+	return route->lkey == post->lkey && route->rkey == post->rkey &&
+	       route->ah_handle == post->ah && route->remote_qpn == post->remote_qpn &&
+	       route->fine_qkey == post->remote_qkey;
 }
 
 static inline bool steady_place(const struct srd_book_qp *qp, uint64_t ordinal, int other,
@@ -115,21 +114,14 @@ static inline bool steady_place(const struct srd_book_qp *qp, uint64_t ordinal, 
 	       (place->length == length && place->opcode == opcode);
 }
 
-static bool steady_requests(const struct srd_book *book, const struct srd_book_qp *qp)
+/* The session that POST, the next request of it, is in will be accepted or not. */
+static inline bool steady_request(const struct srd_book_qp *qp, const struct srd_ev_wr_post *post)
 {
-	uint32_t max = qp->max_rdma_size;
-
-	for (uint32_t i = 0; i < srd_book_num_kept(qp); i++) {
-		const struct srd_ev_wr_post *post = srd_book_staged(qp, i);
-
-		if (!is_rdma(post->opcode) || post->setters != SGE_THEN_UD_ADDR ||
-		    post->length > max || !steady_route(book, qp, post) ||
-		    !steady_memory(qp, post) ||
-		    !steady_place(qp, qp->num_posted + i, SRD_BOOK_TAKEN, post->length,
-				  post->opcode))
-			return false;
-	}
-	return true;
+	return is_rdma(post->opcode) && post->setters == SGE_THEN_UD_ADDR &&
+	       post->length <= qp->max_rdma_size && steady_route(&qp->route, post) &&
+	       steady_memory(qp, post) &&
+	       steady_place(qp, qp->num_posted + qp->num_staged, SRD_BOOK_TAKEN, post->length,
+			    post->opcode);
 }
 
 static bool steady_complete(struct srd_rules *rules, const struct srd_ev_session_complete *ev)
@@ -143,7 +135,11 @@ static bool steady_complete(struct srd_rules *rules, const struct srd_ev_session
 	if (book->op && gated(book->op) &&
 	    (uint64_t)qp->in_flight_ops + ev->num_wr > qp->max_send_wr)
 		return false;
-	if (!steady_requests(book, qp))
+	/* What the requests were compared with was found right, and nothing has changed since. */
+	if (qp->num_steady != qp->num_staged || !qp->route.fine ||
+	    qp->route.generation != book->generation ||
+	    qp->route.fine_for_op != (book->op != NULL) ||
+	    (book->op && qp->route.fine_peer != book->op->begun.peer))
 		return false;
 	for (uint32_t i = 0; i < srd_book_num_kept(qp); i++)
 		srd_book_apply_post(book, srd_book_staged(qp, i));
@@ -238,12 +234,14 @@ static void take_session_start(struct srd_rules *rules, const struct srd_event *
 
 static void take_wr_post(struct srd_rules *rules, const struct srd_event *event)
 {
-	const struct srd_book_qp *qp = focus_qp(rules, event);
+	struct srd_book_qp *qp = focus_qp(rules, event);
 
-	if (qp && steady_post(qp, rules->book.op, (const void *)event))
+	if (qp && steady_post(qp, rules->book.op, (const void *)event)) {
+		qp->num_steady += steady_request(qp, (const void *)event);
 		srd_book_wr_post(&rules->book, event);
-	else
+	} else {
 		srd_rules_judge(rules, event);
+	}
 }
 
 static void take_session_complete(struct srd_rules *rules, const struct srd_event *event)

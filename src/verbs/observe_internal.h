@@ -35,12 +35,19 @@ static inline void srd_observer_sync(struct srd_observer *o)
 	o->stream->now = o->verbs.next->now(o->verbs.next);
 }
 
+/* Before an event of now. A virtual clock stands still between two waits, which keep it. */
+static inline void srd_observer_clock(struct srd_observer *o)
+{
+	if (!(o->verbs.can & SRD_VERBS_CAN_VIRTUAL_TIME))
+		srd_observer_sync(o);
+}
+
 /* Show an event of now; where nobody watches, the clock is not even read. */
 static inline void srd_observer_emit(struct srd_observer *o, struct srd_event *ev)
 {
 	if (!o->stream->num_readers)
 		return;
-	srd_observer_sync(o);
+	srd_observer_clock(o);
 	srd_stream_emit(o->stream, ev);
 }
 

@@ -304,20 +304,15 @@ static void wr_set_ud_addr(struct srd_verbs *verbs, struct srd_qp *qp, struct sr
  * were current when it was built. */
 static void emit_session(struct srd_observer *o, struct srd_session *s, struct srd_event *end)
 {
-	struct srd_stream *stream = o->stream;
-	uint32_t line = stream->line, op = stream->op;
-
-	if (!stream->num_readers)
+	if (!o->stream->num_readers)
 		return;
-	srd_observer_sync(o);
+	srd_observer_clock(o);
 	for (uint32_t i = 0; i < s->num_wr; i++) {
-		stream->line = s->wr[i].ev.line;
-		stream->op = s->wr[i].ev.op;
-		srd_stream_emit(stream, &s->wr[i].ev);
+		struct srd_event *ev = &s->wr[i].ev;
+
+		srd_stream_emit_as(o->stream, ev, ev->line, ev->op);
 	}
-	stream->line = line;
-	stream->op = op;
-	srd_stream_emit(stream, end);
+	srd_stream_emit(o->stream, end);
 }
 
 /* The session is over, before the call that ends it has an answer. */
@@ -443,7 +438,7 @@ static void emit_poll(struct srd_observer *o, struct srd_cq *cq, int num_entries
 
 	if (!o->stream->num_readers)
 		return;
-	srd_observer_sync(o);
+	srd_observer_clock(o);
 	for (int i = 0; i < n; i++)
 		emit_wc(o->stream, cq, &wc[i]);
 	srd_stream_emit(o->stream, &e.ev);

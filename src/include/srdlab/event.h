@@ -56,13 +56,20 @@ struct srd_stream {
 int srd_stream_add(struct srd_stream *stream, srd_event_fn *fn, void *reader);
 void srd_stream_remove(struct srd_stream *stream, srd_event_fn *fn, void *reader);
 
-static inline void srd_stream_emit(struct srd_stream *stream, struct srd_event *event)
+/* An event whose line and op are not the stream's. */
+static inline void srd_stream_emit_as(struct srd_stream *stream, struct srd_event *event,
+				      uint32_t line, uint32_t op)
 {
 	event->time = stream->now;
-	event->line = stream->line;
-	event->op = stream->op;
+	event->line = line;
+	event->op = op;
 	for (uint32_t i = 0; i < stream->num_readers; i++)
 		stream->readers[i].fn(stream->readers[i].reader, event);
+}
+
+static inline void srd_stream_emit(struct srd_stream *stream, struct srd_event *event)
+{
+	srd_stream_emit_as(stream, event, stream->line, stream->op);
 }
 
 #pragma GCC visibility pop

@@ -229,11 +229,12 @@ struct srd_wc {
 /*
  * What a table can do beyond verbs, for a scenario's "needs".
  */
-#define SRD_VERBS_CAN_FAULTS       0x1  /* lab: faults by request and by host */
-#define SRD_VERBS_CAN_FABRIC       0x2  /* lab: latency, order, loss */
-#define SRD_VERBS_CAN_VIRTUAL_TIME 0x4  /* wait never takes wall time */
-#define SRD_VERBS_CAN_ORIGIN       0x8  /* buffers of kind ORIGIN */
-#define SRD_VERBS_CAN_HOSTS        0x10 /* each host has devices of its own */
+#define SRD_VERBS_CAN_FAULTS 0x1 /* lab: faults by request and by host */
+#define SRD_VERBS_CAN_FABRIC 0x2 /* lab: latency, order, loss */
+#define SRD_VERBS_CAN_VIRTUAL_TIME \
+	0x4                       /* wait never takes wall time, and nothing else moves the clock */
+#define SRD_VERBS_CAN_ORIGIN 0x8  /* buffers of kind ORIGIN */
+#define SRD_VERBS_CAN_HOSTS  0x10 /* each host has devices of its own */
 
 #include <srdlab/verbs_table.h>
 
