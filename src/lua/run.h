@@ -157,6 +157,7 @@ struct srd_run {
 	struct srd_task *current;
 	uint64_t changes; /* counts what may end a wait: ops and tasks that are done */
 	int trouble;      /* -EDEADLK or -ETIME: for the next task that waits to raise */
+	bool polled;      /* every queue that matters, and since then nothing was called */
 	bool failed_alloc;
 };
 
@@ -168,7 +169,10 @@ static inline struct srd_run *srd_run_of(lua_State *L)
 /* At the start of every binding that may emit: the events that follow are of this line. */
 static inline void srd_run_at(lua_State *L)
 {
-	srd_run_of(L)->stream.line = (uint32_t)srd_lua_line(L);
+	struct srd_run *run = srd_run_of(L);
+
+	run->stream.line = (uint32_t)srd_lua_line(L);
+	run->polled = false;
 }
 
 /* Keep a copy of TEXT; NULL where there is no memory for it. */

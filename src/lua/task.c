@@ -103,26 +103,33 @@ static void raise_pending(lua_State *L)
 
 /*
  * Move the world: take what has completed, or else wait until DEADLINE at most. 0, or the
- * trouble: -EDEADLK; -ETIME: the scenario's own time is over.
+ * trouble: -EDEADLK; -ETIME: the scenario's own time is over. Virtual time stands still
+ * between two waits, so that another poll without a call in between would find nothing.
  */
 static int step(struct srd_run *run, uint64_t deadline)
 {
 	struct srd_verbs *verbs = run->verbs;
+	bool virtual_time = verbs->can & SRD_VERBS_CAN_VIRTUAL_TIME;
 	uint64_t limit = run->options.timeout;
 	int ret;
 
-	if (srd_run_progress(run))
-		return 0;
+	if (!run->polled) {
+		run->polled = virtual_time;
+		if (srd_run_progress(run))
+			return 0;
+	}
 	if (limit && verbs->now(verbs) >= limit)
 		return -ETIME;
 	if (limit && limit < deadline)
 		deadline = limit;
-	if (!(verbs->can & SRD_VERBS_CAN_VIRTUAL_TIME)) {
+	if (!virtual_time) {
 		uint64_t slice = verbs->now(verbs) + REAL_SLICE;
 
 		deadline = slice < deadline ? slice : deadline;
 	}
 	ret = verbs->wait(verbs, deadline);
+	if (virtual_time && srd_run_progress(run))
+		return 0;
 	return ret == EDEADLK ? -EDEADLK : 0;
 }
 
