@@ -16,6 +16,8 @@
 
 #include <srdlab/lab.h>
 
+#include "cli/bench_compare.h"
+#include "cli/bench_fabric.h"
 #include "cli/bench_rig.h"
 #include "cli/cli.h"
 #include "cli/written.h"
@@ -33,7 +35,7 @@ struct measure {
 	const char *what;
 	int (*run)(const struct measure *measure, uint64_t count, uint64_t *units, uint64_t *ns,
 		   struct srd_error *error);
-	bool rules;
+	enum srd_bench_watch watch;
 	const char *detail; /* the script of those in Lua; the counter of those of packets */
 };
 
@@ -112,7 +114,7 @@ static int requests(const struct measure *measure, uint64_t count, uint64_t *uni
 		    struct srd_error *error)
 {
 	struct srd_bench_rig rig;
-	int rc = srd_bench_rig_open(&rig, srd_profile_find("efa1"), measure->rules, 4096,
+	int rc = srd_bench_rig_open(&rig, srd_profile_find("efa1"), measure->watch, 4096,
 				    SRD_BUFFER_REAL, error);
 	uint64_t start = cpu_time();
 
@@ -150,13 +152,67 @@ static int packets(const struct measure *measure, uint64_t count, uint64_t *unit
 
 	profile.level = SRD_PROFILE_LEVEL_PACKET;
 	/* Real bytes would measure how fast this machine copies 8 KiB. */
-	rc = srd_bench_rig_open(&rig, &profile, measure->rules, size, SRD_BUFFER_ORIGIN, error);
+	rc = srd_bench_rig_open(&rig, &profile, measure->watch, size, SRD_BUFFER_ORIGIN, error);
 	start = cpu_time();
 	if (!rc)
 		rc = srd_bench_rig_put(&rig, count, size, WINDOW, error);
 	*ns = cpu_time() - start;
 	*units = rc ? 0 : counted(rig.verbs, measure->detail);
 	srd_bench_rig_close(&rig);
+	return rc;
+}
+
+#define CHUNK      (UINT64_C(1) << 20)
+#define PUT_CHUNKS 16
+#define TEBIBYTE   (UINT64_C(1) << 40)
+
+/* What arrived is what was sent. */
+static int verify(struct srd_bench_rig *rig, uint64_t length, struct srd_error *error)
+{
+	struct srd_buffer *from = rig->side[0].buffer, *to = rig->side[1].buffer;
+	uint64_t same = 0;
+	int rc = rig->verbs->compare_buffer(rig->verbs, from, 0, to, 0, length, &same);
+
+	if (rc)
+		return srd_error_set(error, -rc, "compare_buffer: %s", strerror(rc));
+	return same == length ? 0 : srd_error_set(error, -EPROTO, "byte %" PRIu64 " differs", same);
+}
+
+/* Puts of 16 chunks each, through a tebibyte of memory on either side. */
+static int chunks(const struct measure *measure, uint64_t count, uint64_t *units, uint64_t *ns,
+		  struct srd_error *error)
+{
+	struct srd_profile profile = *srd_profile_find("huge");
+	uint64_t start, bytes = count * PUT_CHUNKS * CHUNK;
+	struct srd_bench_rig rig;
+	int rc;
+
+	profile.max_rdma_size = CHUNK;
+	rc = srd_bench_rig_open(&rig, &profile, measure->watch, TEBIBYTE, SRD_BUFFER_ORIGIN, error);
+	start = cpu_time();
+	if (!rc)
+		rc = -rig.verbs->fill_buffer(rig.verbs, rig.side[0].buffer, 0, TEBIBYTE, 1);
+	if (!rc)
+		rc = srd_bench_rig_put(&rig, count, PUT_CHUNKS * CHUNK, WINDOW, error);
+	if (!rc)
+		rc = verify(&rig, bytes < TEBIBYTE ? bytes : TEBIBYTE, error);
+	*ns = cpu_time() - start;
+	*units = count * PUT_CHUNKS;
+	srd_bench_rig_close(&rig);
+	return rc;
+}
+
+static int hosts(const struct measure *measure, uint64_t count, uint64_t *units, uint64_t *ns,
+		 struct srd_error *error)
+{
+	struct srd_bench_fabric *fabric;
+	int rc = srd_bench_fabric_open(&fabric, error);
+	uint64_t start = cpu_time();
+
+	if (!rc)
+		rc = srd_bench_fabric_run(fabric, count, units, error);
+	*ns = cpu_time() - start;
+	srd_bench_fabric_close(fabric);
 	return rc;
 }
 
@@ -225,16 +281,24 @@ static const char scenario_script[] = "local srd = require 'srdlab'\n"
 				      "end)\n";
 
 static const struct measure measures[] = {
-	{"requests", "requests", "C, one chunk each, window 16, no rules", requests, false, NULL},
-	{"requests-rules", "requests", "the same, judged by every law and contract", requests, true,
-	 NULL},
-	{"packets", "packets", "C, puts of 64 KiB at the packet level, no rules", packets, false,
-	 "tx_pkts"},
-	{"packet-events", "events", "what the mock takes from its heap for them", packets, false,
-	 "events"},
-	{"lua-ops", "ops", "Lua, one chunk each, 16 at a time, judged", lua_ops, true, ops_script},
-	{"scenarios", "scenarios", "two hosts, one put, compared; judged", scenarios, true,
-	 scenario_script},
+	{"requests", "requests", "C, one chunk each, window 16, no rules", requests,
+	 SRD_BENCH_ALONE, NULL},
+	{"requests-rules", "requests", "the same, judged by every law and contract", requests,
+	 SRD_BENCH_JUDGED, NULL},
+	{"requests-trace", "requests", "judged, and recorded to /dev/null", requests,
+	 SRD_BENCH_TRACED, NULL},
+	{"packets", "packets", "C, puts of 64 KiB at the packet level, no rules", packets,
+	 SRD_BENCH_ALONE, "tx_pkts"},
+	{"packet-events", "events", "what the mock takes from its heap for them", packets,
+	 SRD_BENCH_ALONE, "events"},
+	{"packet-hosts", "events", "the same with 250 hosts of 4 queue pairs each", hosts,
+	 SRD_BENCH_ALONE, NULL},
+	{"chunks", "chunks", "C, origin-only, judged, compared; 1,048,576 are 1 TiB", chunks,
+	 SRD_BENCH_JUDGED, NULL},
+	{"lua-ops", "ops", "Lua, one chunk each, 16 at a time, judged", lua_ops, SRD_BENCH_JUDGED,
+	 ops_script},
+	{"scenarios", "scenarios", "two hosts, one put, compared; judged", scenarios,
+	 SRD_BENCH_JUDGED, scenario_script},
 };
 
 #define NUM_MEASURES (sizeof(measures) / sizeof(measures[0]))
@@ -318,24 +382,32 @@ static int json_write(const char *path, json_t *report)
 	return SRD_EXIT_INTERNAL;
 }
 
-static bool is_wanted(const struct srd_cli_list *names, const char *name)
+static bool is_named(const struct srd_cli_list *names, const char *name)
 {
 	for (int i = 0; i < names->count; i++)
 		if (!strcmp(names->items[i], name))
 			return true;
-	return !names->count;
+	return false;
+}
+
+static bool is_wanted(const struct srd_cli_list *names, const char *name)
+{
+	return !names->count || is_named(names, name);
+}
+
+static bool is_known(const char *name)
+{
+	for (size_t i = 0; i < NUM_MEASURES; i++)
+		if (!strcmp(name, measures[i].name))
+			return true;
+	return !strcmp(name, "memory") || !strcmp(name, "linear");
 }
 
 static int names_check(const struct srd_cli_list *names)
 {
-	for (int i = 0; i < names->count; i++) {
-		size_t known = strcmp(names->items[i], "memory") ? 0 : NUM_MEASURES + 1;
-
-		while (known < NUM_MEASURES && strcmp(names->items[i], measures[known].name))
-			known++;
-		if (known == NUM_MEASURES)
+	for (int i = 0; i < names->count; i++)
+		if (!is_known(names->items[i]))
 			return srd_cli_refuse("there is no measurement '%s'", names->items[i]);
-	}
 	return SRD_EXIT_PASSED;
 }
 
@@ -368,8 +440,8 @@ static int memory(json_t *report)
 	struct srd_bench_rig rig;
 	struct srd_error error = {0};
 	uint64_t early = 0, late = 0;
-	int rc = srd_bench_rig_open(&rig, srd_profile_find("efa1"), true, 4096, SRD_BUFFER_REAL,
-				    &error);
+	int rc = srd_bench_rig_open(&rig, srd_profile_find("efa1"), SRD_BENCH_JUDGED, 4096,
+				    SRD_BUFFER_REAL, &error);
 
 	if (!rc)
 		rc = srd_bench_rig_put(&rig, some, 64, WINDOW, &error);
@@ -392,17 +464,57 @@ static int memory(json_t *report)
 	return SRD_EXIT_PASSED;
 }
 
+/* Whether the hundred millionth request costs what the first ones do. */
+static int linear(json_t *report)
+{
+	const struct measure *judged = &measures[1];
+	json_t *list = json_array();
+
+	json_object_set_new(report, "linear", list);
+	for (uint64_t count = 1000000; count <= 100000000; count *= 10) {
+		struct srd_error error = {0};
+		uint64_t units, ns;
+
+		if (judged->run(judged, count, &units, &ns, &error)) {
+			srd_cli_error("linear: %s", error.message);
+			return SRD_EXIT_INTERNAL;
+		}
+		printf("%-15s %12.1f ns each of %" PRIu64 " judged requests\n", "linear",
+		       (double)ns / (double)count, count);
+		fflush(stdout);
+		json_array_append_new(list, json_pack("{s:I, s:f}", "requests", (json_int_t)count,
+						      "ns_each", (double)ns / (double)count));
+	}
+	return SRD_EXIT_PASSED;
+}
+
+static int compare(const struct srd_cli_bench_options *options)
+{
+	const struct srd_cli_list *files = &options->arguments;
+
+	if (files->count != 1)
+		return srd_cli_refuse("--compare takes the old report, and one argument, the new "
+				      "one: srdlab bench --compare OLD NEW");
+	return srd_bench_compare(options->compare, files->items[0]);
+}
+
 int srd_cli_bench(const struct srd_cli_bench_options *options)
 {
-	json_t *report = json_object();
-	int status = names_check(&options->arguments);
 	const struct srd_cli_written file = {"--json", options->json};
 	struct srd_error error;
+	json_t *report;
+	int status;
 
+	if (options->compare)
+		return compare(options);
+	report = json_object();
+	status = names_check(&options->arguments);
 	if (!status && srd_cli_written_check(&file, 1, &error))
 		status = srd_cli_refuse("%s", error.message);
 	if (!status)
 		status = speed(options, report);
+	if (!status && is_named(&options->arguments, "linear"))
+		status = linear(report);
 	if (!status && is_wanted(&options->arguments, "memory"))
 		status = memory(report);
 	if (!status && options->json)

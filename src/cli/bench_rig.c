@@ -16,9 +16,24 @@ static int verbs_error(const char *call, struct srd_error *error)
 	return srd_error_set(error, -errno, "%s: %s", call, strerror(errno));
 }
 
-static int table_open(struct srd_bench_rig *rig, const struct srd_profile *profile, bool rules,
+static int watch_open(struct srd_bench_rig *rig, enum srd_bench_watch watch,
 		      struct srd_error *error)
 {
+	const struct srd_trace_run run = {.script = "bench", .backend = "mock"};
+	int rc = srd_rules_create(NULL, NULL, &rig->rules, error);
+
+	if (!rc)
+		rc = srd_stream_add(&rig->stream, srd_rules_event, rig->rules);
+	if (rc || watch != SRD_BENCH_TRACED)
+		return rc;
+	rc = srd_trace_create("/dev/null", &run, &rig->trace, error);
+	return rc ? rc : srd_stream_add(&rig->stream, srd_trace_event, rig->trace);
+}
+
+static int table_open(struct srd_bench_rig *rig, const struct srd_profile *profile,
+		      enum srd_bench_watch watch, struct srd_error *error)
+{
+	bool rules = watch != SRD_BENCH_ALONE;
 	const struct srd_backend_options options = {
 		.profile = profile,
 		.seed = 1,
@@ -37,8 +52,7 @@ static int table_open(struct srd_bench_rig *rig, const struct srd_profile *profi
 	if (rc)
 		return rc;
 	rig->verbs = observed;
-	rc = srd_rules_create(NULL, NULL, &rig->rules, error);
-	return rc ? rc : srd_stream_add(&rig->stream, srd_rules_event, rig->rules);
+	return watch_open(rig, watch, error);
 }
 
 static int device_open(struct srd_bench_rig *rig, uint32_t host, uint64_t memory,
@@ -98,15 +112,17 @@ static int scheduler_open(struct srd_bench_rig *rig, struct srd_error *error)
 					       error);
 }
 
-int srd_bench_rig_open(struct srd_bench_rig *rig, const struct srd_profile *profile, bool rules,
-		       uint64_t memory, enum srd_buffer_kind kind, struct srd_error *error)
+int srd_bench_rig_open(struct srd_bench_rig *rig, const struct srd_profile *profile,
+		       enum srd_bench_watch watch, uint64_t memory, enum srd_buffer_kind kind,
+		       struct srd_error *error)
 {
+	bool rules = watch != SRD_BENCH_ALONE;
 	int rc;
 
 	memset(rig, 0, sizeof(*rig));
 	rig->qp_ops = rules ? &srd_observed_queue_pair_ops : &srd_efa_srd_ops;
 	rig->scheduler_ops = rules ? &srd_observed_scheduler_ops : &srd_credit_scheduler_ops;
-	rc = table_open(rig, profile, rules, error);
+	rc = table_open(rig, profile, watch, error);
 	for (uint32_t host = 0; !rc && host < 2; host++) {
 		rc = device_open(rig, host, memory, kind, error);
 		if (!rc)
@@ -141,6 +157,7 @@ void srd_bench_rig_close(struct srd_bench_rig *rig)
 	if (rig->verbs)
 		rig->verbs->close(rig->verbs);
 	srd_rules_destroy(rig->rules);
+	srd_trace_close(rig->trace, NULL);
 }
 
 /* The answers that are there; the first error among them ends it. */
@@ -156,6 +173,19 @@ static int results_take(struct srd_bench_rig *rig, uint64_t *done, struct srd_er
 	return 0;
 }
 
+/* Where the next one goes. */
+static void advance(const struct srd_bench_rig *rig, struct srd_op *op)
+{
+	const struct srd_mr *from = rig->side[0].mr, *to = rig->side[1].mr;
+
+	op->local.addr += op->local.size;
+	op->remote.addr += op->remote.size;
+	if (op->local.addr - from->addr <= from->length - op->local.size)
+		return;
+	op->local.addr = from->addr;
+	op->remote.addr = to->addr;
+}
+
 static int window_fill(struct srd_bench_rig *rig, struct srd_op *op, uint64_t until,
 		       struct srd_error *error)
 {
@@ -164,6 +194,7 @@ static int window_fill(struct srd_bench_rig *rig, struct srd_op *op, uint64_t un
 
 		if (rc)
 			return rc;
+		advance(rig, op);
 	}
 	return 0;
 }

@@ -422,6 +422,28 @@ case("a profile comes back",
 	{ out = "4KiB" })
 case("no such profile", "srdlab profiles smal", 2, { err = "smal" })
 case("--json of two", "srdlab profiles --json small efa1", 2, { err = "one profile" })
+-- Figures and their history
+local function figures(name, per_second, bare)
+	return ('{"name": "%s", "per_second": %s, "bare_loops_per_second": %s}'):format(name, per_second, bare)
+end
+write(dir .. "/old.json", '{"measurements": [' .. figures("requests", 2e6, 1e8) .. ","
+	.. figures("gone", 5, 1) .. "]}")
+write(dir .. "/new.json", '{"measurements": [' .. figures("requests", 3e6, 2e8) .. ","
+	.. figures("added", 7, 1) .. "]}")
+local compared = case("bench --compare", "srdlab bench --compare old.json new.json", 0, { err = "" })
+check("twice the machine and half as much again", compared.out:find "requests +2000000 +3000000 +1%.500 +0%.750\n",
+	compared.out)
+check("a figure that is new", compared.out:find "added +%- +7\n", compared.out)
+check("a figure that is gone", compared.out:find "gone +5 +%-\n", compared.out)
+case("bench --compare with one report", "srdlab bench --compare old.json", 2, { out = "", err = "--compare OLD NEW" })
+case("bench --compare with none", "srdlab bench --compare old.json none.json", 2, { out = "", err = "none.json" })
+write(dir .. "/other.json", '{"measurements": [{"name": "requests"}]}')
+case("bench --compare with another report", "srdlab bench --compare other.json new.json", 2,
+	{ out = "", err = "other.json is no report of srdlab bench --json" })
+write(dir .. "/broken.json", '{"measurements": [\n}')
+case("bench --compare with a broken one", "srdlab bench --compare old.json broken.json", 2,
+	{ out = "", err = "broken.json:2: " })
+
 case("explain", "srdlab explain 14", 0,
 	{ out = "REMOTE_ERROR_UNKNOWN_PEER  (IBV_WC_REM_OP_ERR, found by the responder)" })
 case("explain a name", "srdlab explain REMOTE_ERROR_BAD_ADDRESS", 0, { out = " 7  " })

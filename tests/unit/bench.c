@@ -53,8 +53,9 @@ static int bench(const struct srd_cli_bench_options *options)
 static void each_measurement_is_reported(void **state)
 {
 	const struct srd_cli_bench_options options = {.runs = 2, .time = 1000000, .json = path};
-	const char *const names[] = {"requests",      "requests-rules", "packets",
-				     "packet-events", "lua-ops",        "scenarios"};
+	const char *const names[] = {"requests", "requests-rules", "requests-trace",
+				     "packets",  "packet-events",  "packet-hosts",
+				     "chunks",   "lua-ops",        "scenarios"};
 	json_t *report, *lines;
 
 	assert_int_equal(bench(&options), SRD_EXIT_PASSED);
