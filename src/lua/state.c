@@ -5,7 +5,6 @@
 #include <lualib.h>
 
 #include "sandbox.h"
-#include "verbs/alloc.h"
 
 const char srd_lua_sentinel[1];
 
@@ -18,14 +17,12 @@ static void *allocate(void *arg, void *block, size_t old_size, size_t new_size)
 
 	if (!new_size) {
 		lua->used -= old;
-		srd_free(block);
+		srd_arena_free(&lua->arena, block, old);
 		return NULL;
 	}
 	if (new_size > old && new_size - old > lua->limit - lua->used)
 		return NULL;
-	moved = block ? srd_realloc(block, new_size) : srd_malloc(new_size);
-	if (!moved && new_size <= old)
-		moved = block; /* Lua counts on it that to shrink cannot fail */
+	moved = srd_arena_resize(&lua->arena, block, old, new_size);
 	if (moved)
 		lua->used += new_size - old;
 	return moved;
@@ -62,11 +59,12 @@ int srd_lua_open(struct srd_lua *lua, const struct srd_sandbox *sandbox, uint64_
 
 void srd_lua_close(struct srd_lua *lua)
 {
-	if (!lua->L)
-		return;
-	lua->running = NULL;
-	lua_close(lua->L);
-	lua->L = NULL;
+	if (lua->L) {
+		lua->running = NULL;
+		lua_close(lua->L);
+		lua->L = NULL;
+	}
+	srd_arena_release(&lua->arena);
 }
 
 lua_State *srd_lua_enter(struct srd_lua *lua, lua_State *co)

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "arena.h"
 #include "scenario.h"
 
 #define SRD_LUA_MEMORY_LIMIT ((size_t)256 << 20)
@@ -25,6 +26,7 @@ struct srd_lua {
 	lua_State *L;
 	lua_State *volatile running; /* the coroutine that executes, for the watchdog */
 	struct srd_run *run;         /* NULL while a script is only loaded */
+	struct srd_arena arena;
 	size_t used;
 	size_t limit;
 	uint64_t time_limit; /* ns of wall time, for the message */

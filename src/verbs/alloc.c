@@ -11,7 +11,7 @@
 static _Thread_local uint64_t count, fail_at;
 static _Thread_local int64_t live;
 
-static bool refused(void)
+bool srd_alloc_refused(void)
 {
 	if (++count != fail_at)
 		return false;
@@ -27,12 +27,12 @@ static void *counted(void *block)
 
 void *srd_malloc(size_t size)
 {
-	return refused() ? NULL : counted(malloc(size));
+	return srd_alloc_refused() ? NULL : counted(malloc(size));
 }
 
 void *srd_calloc(size_t n, size_t size)
 {
-	return refused() ? NULL : counted(calloc(n, size));
+	return srd_alloc_refused() ? NULL : counted(calloc(n, size));
 }
 
 /* The product is checked here: the address sanitizer aborts where reallocarray would not. */
@@ -41,7 +41,7 @@ void *srd_reallocarray(void *block, size_t n, size_t size)
 	size_t bytes;
 	void *moved;
 
-	if (refused())
+	if (srd_alloc_refused())
 		return NULL;
 	if (__builtin_mul_overflow(n, size, &bytes)) {
 		errno = ENOMEM;
@@ -70,7 +70,7 @@ char *srd_asprintf(const char *format, ...)
 	char *text;
 	int length;
 
-	if (refused())
+	if (srd_alloc_refused())
 		return NULL;
 	va_start(args, format);
 	length = vasprintf(&text, format, args);

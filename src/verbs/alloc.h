@@ -9,6 +9,7 @@
 #ifndef SRD_ALLOC_H
 #define SRD_ALLOC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,11 @@ void srd_free(void *block); /* NULL is allowed */
  * start srd_alloc_count at 0; 0 takes the failure back. The ones after it succeed again.
  */
 void srd_alloc_fail_at(uint64_t n);
+/*
+ * For an allocator that stands on this one: count a block that it hands out; true: this is
+ * the one that is to fail, and errno is ENOMEM.
+ */
+bool srd_alloc_refused(void);
 /* Allocations since the last srd_alloc_fail_at, the failed one included. */
 uint64_t srd_alloc_count(void);
 /* Blocks that this thread has allocated and not freed. */
