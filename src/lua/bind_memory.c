@@ -307,7 +307,8 @@ void srd_view_check(lua_State *L, int index, const char *what, bool local, struc
 
 	memset(view, 0, sizeof(*view));
 	if (memory) {
-		srd_memory_object_arg(L, index);
+		if (memory->object.gone || memory->whole->object.gone)
+			srd_memory_object_arg(L, index); /* raises */
 		mr = memory->whole->mr;
 		view->addr = memory->buffer->addr + memory->offset;
 		view->size = memory->size;

@@ -37,8 +37,9 @@ enum srd_object_type {
 enum srd_registry_key {
 	SRD_KEY_SCENARIOS = 8, /* calls of srd.scenario */
 	SRD_KEY_T,             /* the scenario's own object */
-	SRD_KEY_OPS,           /* the ops that are kept alive */
 	SRD_KEY_CLASSES,       /* + enum srd_object_type: metatables */
+	/* + slot, from 1: the ops that are kept alive */
+	SRD_KEY_OPS = SRD_KEY_CLASSES + SRD_NUM_OBJECT_TYPES,
 };
 
 struct srd_object {

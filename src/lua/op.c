@@ -60,11 +60,9 @@ struct srd_op_object *srd_op_new(lua_State *L, struct srd_queue_pair_object *q,
 	o->op = *op;
 	o->op.cookie = (uintptr_t)o;
 	o->capacity = (uint32_t)num_requests;
-	lua_rawgeti(L, LUA_REGISTRYINDEX, SRD_KEY_OPS);
 	o->slot = take_slot(L, run);
-	lua_pushvalue(L, -2);
-	lua_rawseti(L, -2, o->slot);
-	lua_pop(L, 1);
+	lua_pushvalue(L, -1);
+	lua_rawseti(L, LUA_REGISTRYINDEX, SRD_KEY_OPS + o->slot);
 	o->prev = run->last_op;
 	if (run->last_op)
 		run->last_op->next = o;
@@ -89,10 +87,8 @@ void srd_op_settle(struct srd_run *run, struct srd_op_object *op)
 		op->prev->next = op->next;
 	else
 		run->ops = op->next;
-	lua_rawgeti(L, LUA_REGISTRYINDEX, SRD_KEY_OPS);
 	lua_pushnil(L);
-	lua_rawseti(L, -2, op->slot);
-	lua_pop(L, 1);
+	lua_rawseti(L, LUA_REGISTRYINDEX, SRD_KEY_OPS + op->slot);
 	run->free_slots[run->num_free_slots++] = op->slot;
 	op->slot = 0;
 }
@@ -549,8 +545,6 @@ void srd_bind_op(lua_State *L)
 	static const luaL_Reg none[] = {{NULL, NULL}};
 	static const struct srd_class request = {SRD_OBJECT_REQUEST, none, NULL};
 
-	lua_newtable(L);
-	lua_rawseti(L, LUA_REGISTRYINDEX, SRD_KEY_OPS);
 	srd_class_register(L, &class);
 	srd_class_register(L, &request);
 }
