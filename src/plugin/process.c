@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,6 +27,8 @@ struct process {
 	pid_t pid; /* 0: it is gone */
 	int status;
 	int answer_fd, events_fd; /* -1: at its end */
+	int pid_fd;               /* readable when it is gone; -1: this kernel has none */
+	bool gone;                /* who holds the pipes now is a child of its */
 	char *answer;
 	size_t answered, answer_room;
 	char *events; /* not yet looked at */
@@ -55,6 +58,7 @@ static uint64_t monotonic(void)
 static int execute(struct process *p, int request, int answer, int events, struct srd_error *error)
 {
 	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
 	char numbers[3][12];
 	char *argv[] = {(char *)SRD_PLUGIN_PROCESS, numbers[0], numbers[1], numbers[2], NULL};
 	int rc;
@@ -65,6 +69,9 @@ static int execute(struct process *p, int request, int answer, int events, struc
 	rc = posix_spawn_file_actions_init(&actions);
 	if (rc)
 		return srd_error_set(error, -rc, "no process can be started: %s", strerror(rc));
+	/* Its children go with it: they are of a group of its own. */
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
 	/* To itself: the process keeps it. What the plug-in prints must not be a report. */
 	rc = posix_spawn_file_actions_adddup2(&actions, request, request);
 	if (!rc)
@@ -74,10 +81,13 @@ static int execute(struct process *p, int request, int answer, int events, struc
 	if (!rc)
 		rc = posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
 	if (!rc)
-		rc = posix_spawn(&p->pid, "/proc/self/exe", &actions, NULL, argv, environ);
+		rc = posix_spawn(&p->pid, "/proc/self/exe", &actions, &attributes, argv, environ);
+	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
 	if (rc)
 		p->pid = 0;
+	else
+		p->pid_fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
 	return rc ? srd_error_set(error, -rc, "no process can be started: %s", strerror(rc)) : 0;
 }
 
@@ -85,7 +95,6 @@ static int start(struct process *p, int request, struct srd_error *error)
 {
 	int answer[2], events[2], rc;
 
-	p->answer_fd = p->events_fd = -1;
 	p->events = srd_malloc(EVENT_ROOM);
 	if (!p->events)
 		return srd_error_set(error, -ENOMEM, "out of memory");
@@ -99,6 +108,9 @@ static int start(struct process *p, int request, struct srd_error *error)
 	}
 	p->answer_fd = answer[0];
 	p->events_fd = events[0];
+	/* When it is gone, what is there is all, though a child of its may hold the other end. */
+	fcntl(p->answer_fd, F_SETFL, O_NONBLOCK);
+	fcntl(p->events_fd, F_SETFL, O_NONBLOCK);
 	rc = execute(p, request, answer[1], events[1], error);
 	close(answer[1]);
 	close(events[1]);
@@ -233,6 +245,12 @@ static void take_events(struct following *f)
 
 /* --- its answer, its end --- */
 
+/* Whether a read that failed says that nothing will come any more. */
+static bool at_end(const struct process *p)
+{
+	return errno != EINTR && (errno != EAGAIN || p->gone);
+}
+
 static int read_answer(struct process *p, struct srd_error *error)
 {
 	ssize_t n;
@@ -250,7 +268,7 @@ static int read_answer(struct process *p, struct srd_error *error)
 	if (n > 0) {
 		p->answered += (size_t)n;
 		p->answer[p->answered] = '\0';
-	} else if (n == 0 || errno != EINTR) {
+	} else if (n == 0 || at_end(p)) {
 		close(p->answer_fd);
 		p->answer_fd = -1;
 	}
@@ -263,7 +281,7 @@ static void read_events(struct process *p)
 
 	if (n > 0) {
 		p->used += (size_t)n;
-	} else if (n == 0 || errno != EINTR) {
+	} else if (n == 0 || at_end(p)) {
 		close(p->events_fd);
 		p->events_fd = -1;
 	}
@@ -279,6 +297,7 @@ static void reap(struct process *p)
 {
 	if (!p->pid)
 		return;
+	kill(-p->pid, SIGKILL);
 	kill(p->pid, SIGKILL);
 	while (waitpid(p->pid, &p->status, 0) < 0 && errno == EINTR)
 		;
@@ -289,26 +308,33 @@ static void reap(struct process *p)
 static int exchange(struct following *f, uint64_t deadline, struct srd_error *error)
 {
 	uint64_t now = monotonic(), left = deadline > now ? deadline - now : 0;
-	struct pollfd fds[4];
+	struct pollfd fds[6];
 	int rc = 0;
 
 	for (int i = 0; i < f->num; i++) {
 		struct process *p = &f->processes[i];
+		struct pollfd *of = &fds[3 * i];
 
-		fds[2 * i] = (struct pollfd){.fd = p->answer_fd, .events = POLLIN};
-		fds[2 * i + 1] = (struct pollfd){
+		of[0] = (struct pollfd){.fd = p->answer_fd, .events = POLLIN};
+		of[1] = (struct pollfd){
 			.fd = EVENT_ROOM - p->used >= SRD_EVENT_MAX_SIZE ? p->events_fd : -1,
 			.events = POLLIN,
 		};
+		of[2] = (struct pollfd){.fd = p->gone ? -1 : p->pid_fd, .events = POLLIN};
+		if (p->gone && (of[0].fd >= 0 || of[1].fd >= 0))
+			left = 0;
 	}
-	if (poll(fds, 2 * (nfds_t)f->num, (int)(left / 1000000) + 1) < 0 && errno != EINTR)
+	if (poll(fds, 3 * (nfds_t)f->num, left ? (int)(left / 1000000) + 1 : 0) < 0 &&
+	    errno != EINTR)
 		return srd_error_set(error, -errno, "the processes cannot be waited for: %m");
 	for (int i = 0; i < f->num && !rc; i++) {
 		struct process *p = &f->processes[i];
+		const struct pollfd *of = &fds[3 * i];
 
-		if (p->events_fd >= 0 && fds[2 * i + 1].fd >= 0 && fds[2 * i + 1].revents)
+		p->gone = p->gone || of[2].revents;
+		if (of[1].fd >= 0 && (of[1].revents || p->gone))
 			read_events(p);
-		if (p->answer_fd >= 0 && fds[2 * i].revents)
+		if (of[0].fd >= 0 && (of[0].revents || p->gone))
 			rc = read_answer(p, error);
 	}
 	take_events(f);
@@ -336,7 +362,7 @@ static int follow(struct following *f, struct srd_error *error)
 			return rc;
 		if (monotonic() < deadline)
 			continue;
-		/* Who holds the pipes after it was killed is a child of the plug-in's. */
+		/* An old kernel: who holds the pipes after it was killed is a child of its. */
 		if (next == sizeof(signals) / sizeof(signals[0]))
 			break;
 		send_signal(f, signals[next++]);
@@ -402,6 +428,8 @@ static int judge_all(struct following *f, struct srd_error *error)
 static void release(struct process *p)
 {
 	reap(p);
+	if (p->pid_fd >= 0)
+		close(p->pid_fd);
 	if (p->answer_fd >= 0)
 		close(p->answer_fd);
 	if (p->events_fd >= 0)
@@ -416,8 +444,8 @@ int srd_plugin_run(const struct srd_plugin_work *work, struct srd_plugin_answer 
 	struct following f = {
 		.work = work,
 		.answer = answer,
-		.processes = {{.answer_fd = -1, .events_fd = -1},
-			      {.answer_fd = -1, .events_fd = -1}},
+		.processes = {{.answer_fd = -1, .events_fd = -1, .pid_fd = -1},
+			      {.answer_fd = -1, .events_fd = -1, .pid_fd = -1}},
 		.num = work->twice ? 2 : 1,
 	};
 	int rc;

@@ -117,6 +117,27 @@ void plant_here(void)
 }
 #endif
 
+#ifdef DEFECT_FORK
+/* A child that keeps all that its parent had open, and never ends. */
+void plant_here(void)
+{
+	static bool forked;
+	const char *path = getenv("SRD_TEST_FILE");
+	pid_t child = forked ? 1 : fork();
+	FILE *file;
+
+	forked = true;
+	if (!child)
+		for (;;)
+			pause();
+	file = child > 1 && path ? fopen(path, "a") : NULL;
+	if (!file)
+		return;
+	fprintf(file, "%d\n", (int)child);
+	fclose(file);
+}
+#endif
+
 static int bad_put(struct srd_queue_pair *q, const struct srd_remote_view *to,
 		   const struct srd_local_view *from, struct srd_wr_ids *ids,
 		   struct srd_error *error)

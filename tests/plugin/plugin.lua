@@ -126,6 +126,17 @@ peers("a scheduler of ABI 1", "--scheduler", "old_scheduler", "knows of one peer
 command("both of ABI 1 still do what they did", ("%s run --queue-pair %s --scheduler %s %s"):format(program,
 	plug_in "old_queue_pair", plug_in "old_scheduler", scenarios), 0, "3 passed, 0 failed, 1 skipped")
 
+-- A child of the plug-in's that holds the pipes neither holds the scenario nor outlives it; else
+-- this test would be out of time.
+local children = sh "mktemp"
+command("a child that is left behind", ("SRD_TEST_FILE=%s %s run --replay-dir '' --scenario-timeout 1000s "
+	.. "--filter direct --queue-pair %s %s"):format(children, program, plug_in "bad_fork", scenarios), 0,
+	"1 passed, 0 failed, 0 skipped")
+command("is ended with it", ("(test -s %s && for p in $(cat %s); do "
+	.. "while grep -q '^State:.[^ZX]' /proc/$p/status 2>/dev/null; do sleep 0.1; done; done)"):format(children,
+	children), 0)
+os.remove(children)
+
 -- A failure is repeated from its replay file, and a trace shows what the plug-in did.
 local dir = sh "mktemp -d"
 command("a failure leaves a replay file", ("%s run --replay-dir %s --filter direct --queue-pair %s %s"):format(program,
