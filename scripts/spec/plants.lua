@@ -221,7 +221,7 @@ plant("ids-of-all", "all queue pairs take their ids from one counter", "id.first
 })
 plant("ids-4-bits", "ids have four bits", "id.consecutive", {
 	"q->qp->wr_id = q->next_id++;", "q->qp->wr_id = q->next_id++ & 15;",
-}, { "id.reuse" })
+}, { "id.reuse", "completion.op_early" })
 plant("ids-of-the-op", "the ids of every op begin at 0", "id.reuse", {
 	"q->qp->wr_id = q->next_id++;", "q->qp->wr_id = i;",
 }, { "completion.op_early", "completion.op_cause", "completion.op_result" })
@@ -326,6 +326,22 @@ plant("rtr-with-qkey", "the queue key is set on the way to RTR too", "state.path
 plant("rts-with-retry", "RTS carries a retry count, as on RC", "state.path", {
 	"SRD_QP_STATE | SRD_QP_SQ_PSN,", "SRD_QP_STATE | SRD_QP_SQ_PSN | SRD_QP_RNR_RETRY,",
 })
+plant("rtr-with-peer", "RTR carries the peer's number, as on RC", "state.path", {
+	"\t\tSRD_QP_STATE,\n", "\t\tSRD_QP_STATE | SRD_QP_DEST_QPN,\n",
+})
+plant("init-with-access", "INIT carries access flags, as on RC", "state.path", {
+	"SRD_QP_PKEY_INDEX | SRD_QP_PORT | SRD_QP_QKEY,", "SRD_QP_PKEY_INDEX | SRD_QP_PORT | SRD_QP_QKEY | SRD_QP_ACCESS_FLAGS,",
+})
+plant("init-without-qkey", "INIT carries no queue key", "state.path", {
+	"SRD_QP_PKEY_INDEX | SRD_QP_PORT | SRD_QP_QKEY,", "SRD_QP_PKEY_INDEX | SRD_QP_PORT,",
+})
+plant("rts-without-psn", "RTS carries no PSN", "state.path", {
+	"SRD_QP_STATE | SRD_QP_SQ_PSN,", "SRD_QP_STATE,",
+})
+plant("rtr-skipped", "INIT is followed by RTS", "state.path", {
+	"{.qp_state = SRD_QPS_RTR},", "{.qp_state = SRD_QPS_RTS, .sq_psn = q->here.psn},",
+	"\t\tSRD_QP_STATE,\n", "\t\tSRD_QP_STATE | SRD_QP_SQ_PSN,\n",
+})
 plant("psn-25-bits", "the PSN has 25 bits", "state.psn", {
 	".sq_psn = q->here.psn", ".sq_psn = q->here.psn | 1u << 24",
 })
@@ -388,6 +404,28 @@ plant("probe-left", "a queue pair that was made to try the depth is left behind"
 	"make_qp(v, pd, config, send_cq, recv_cq);\n\tq->qp = make_qp(v, pd, config, send_cq, recv_cq);",
 })
 
+plant("region-early", "the region that an op registers is deregistered when the op is posted", "memory.dereg", {
+	"\tv->wr_start(v, q->qp);",
+	"\tstruct srd_mr *mr = v->reg_mr(v, q->qp->pd, local->addr, size ? size : 1, SRD_ACCESS_LOCAL_WRITE);\n\n"
+		.. "\tv->wr_start(v, q->qp);",
+	"v->wr_set_sge(v, q->qp, local->lkey,", "v->wr_set_sge(v, q->qp, mr->lkey,",
+	"rc = v->wr_complete(v, q->qp);", "rc = v->wr_complete(v, q->qp);\n\tv->dereg_mr(v, mr);",
+})
+plant("region-read-only", "the region that an op registers has no right to be written", "memory.local_access", {
+	"\tv->wr_start(v, q->qp);",
+	"\tstruct srd_mr *mr = v->reg_mr(v, q->qp->pd, local->addr, size ? size : 1, 0);\n\n"
+		.. "\tq->mrs[q->num_mrs++] = mr;\n\tv->wr_start(v, q->qp);",
+	"v->wr_set_sge(v, q->qp, local->lkey,", "v->wr_set_sge(v, q->qp, mr->lkey,",
+	"\tuint8_t port_num;\n", "\tuint8_t port_num;\n\tstruct srd_mr *mrs[1024];\n\tuint32_t num_mrs;\n",
+	"\tfree(q->kept);\n", "\twhile (q->num_mrs)\n\t\tq->verbs->dereg_mr(q->verbs, q->mrs[--q->num_mrs]);\n\tfree(q->kept);\n",
+})
+plant("region-leaked", "the region that an op registers is never deregistered", "lifetime.leak", {
+	"\tv->wr_start(v, q->qp);",
+	"\tstruct srd_mr *mr = v->reg_mr(v, q->qp->pd, local->addr, size ? size : 1, SRD_ACCESS_LOCAL_WRITE);\n\n"
+		.. "\tv->wr_start(v, q->qp);",
+	"v->wr_set_sge(v, q->qp, local->lkey,", "v->wr_set_sge(v, q->qp, mr->lkey,",
+})
+
 plants_in("scheduler", "scheduler_c/scheduler.c")
 
 plant("scheduler-as-it-is", "nothing: the example", false, {})
@@ -436,9 +474,9 @@ plant("put-counted-by-destination", "the requests of a put are counted by its de
 plant("asked-32-bits", "the number of requests is kept in 32 bits", "credit.too_large", {
 	"uint64_t asked = s->ops->num_requests(", "uint32_t asked = (uint32_t)s->ops->num_requests(",
 })
-plant("too-large-waits", "an op that needs more than all credits waits", "credit.idle", {
+plant("too-large-waits", "an op that needs more than all credits waits", "credit.too_large", {
 	"} else if (asked > s->credits) {", "} else if (false) {",
-})
+}, { "credit.idle" })
 plant("all-credits-refused", "an op that needs all credits is refused", "credit.refused", {
 	"} else if (asked > s->credits) {", "} else if (asked >= s->credits) {",
 }, { "credit.fifo" })
@@ -452,13 +490,13 @@ plant("head-overtaken", "a head that does not fit lets the next one pass", "cred
 		.. "\t\t\ttake(&s->queued, &head->next);\n\t\t\tsecond->next = head;\n"
 		.. "\t\t\ts->queued.first = head = second;\n\t\t}",
 })
-plant("gets-first", "gets go before puts that wait", "credit.idle", {
+plant("gets-first", "gets go before puts that wait", "credit.fifo", {
 	"add(&s->queued, entry);\n\t\ts->num_queued++;",
 	"add(&s->queued, entry);\n\t\tif (op->kind == SRD_OP_GET && s->queued.first != entry) {\n"
 		.. "\t\t\tstruct entry **at = &s->queued.first;\n\n\t\t\twhile (*at != entry)\n\t\t\t\tat = &(*at)->next;\n"
 		.. "\t\t\ttake(&s->queued, at);\n\t\t\tentry->next = s->queued.first;\n\t\t\ts->queued.first = entry;\n"
 		.. "\t\t}\n\t\ts->num_queued++;",
-}, { "credit.fifo" })
+}, { "credit.idle" })
 plant("rounds-post-nothing", "only a submit posts", "credit.idle", {
 	"\tpost_line(s);\n\treturn reaped;", "\treturn reaped;",
 })
@@ -496,9 +534,9 @@ plant("credits-at-once", "the first completion of an op gives back all its credi
 	"if (entry->pending-- == entry->result.num_wr)\n\t\t\t\ts->in_flight -= entry->result.num_wr;\n"
 		.. "\t\t\tentry->ids[i] = entry->ids[entry->pending];",
 }, { "credit.overcommit", "credit.fifo" })
-plant("credit-twice-on-error", "a failed request gives back two credits", "credit.overcommit", {
+plant("credit-twice-on-error", "a failed request gives back two credits", "credit.count", {
 	"s->in_flight--;", "s->in_flight -= completion.status && s->in_flight > 1 ? 2 : 1;",
-}, { "credit.count" })
+}, { "credit.overcommit" })
 plant("direct-not-counted", "a direct put is not counted", "credit.count", {
 	"\ts->in_flight += ids->count;\n\tif (!entry)", "\tif (!entry)",
 })
@@ -550,7 +588,7 @@ plant("result-twice", "every result is given twice", "completion.op_twice", {
 })
 plant("another-cookie", "a result has the cookie of no op", "completion.op_twice", {
 	"*out = entry->result;", "*out = entry->result;\n\tout->cookie += 1000;",
-}, { "completion.op_unanswered" })
+}, { "completion.op_unanswered", "credit.too_large" })
 plant("failure-unanswered", "an op with a failed request is never answered", "completion.op_unanswered", {
 	"\t\t\tif (!entry->pending)\n\t\t\t\tanswer(s, take(&s->posted, at), entry->result.result);",
 	"\t\t\tif (!entry->pending && entry->result.result)\n\t\t\t\tdrop(take(&s->posted, at));\n"
@@ -565,7 +603,7 @@ plant("last-completion-decides", "the last completion of an op decides its resul
 	"\tif (completion->status == SRD_WC_SUCCESS)\n\t\treturn;\n\tif (result->result &&",
 	"\tif (completion->status == SRD_WC_SUCCESS) {\n\t\tresult->result = 0;\n\t\tresult->status = SRD_WC_SUCCESS;\n\t\treturn;\n\t}\n"
 		.. "\tif (result->result &&",
-})
+}, { "completion.op_cause" })
 plant("flush-ignored", "a flushed request is no failure", "completion.op_result", {
 	"\tif (completion->status == SRD_WC_SUCCESS)\n", "\tif (completion->status == SRD_WC_SUCCESS || completion->status == SRD_WC_WR_FLUSH_ERR)\n",
 })

@@ -381,8 +381,13 @@ void srd_book_qp_modify(struct srd_book *book, const struct srd_event *event)
 	const struct srd_ev_qp_modify *ev = (const void *)event;
 	struct srd_book_qp *qp = book->qp;
 
-	if (ev->result)
+	memset(&qp->refused, 0, sizeof(qp->refused));
+	if (ev->result) {
+		qp->refused.mask = ev->mask;
+		qp->refused.to = ev->to;
+		qp->refused.line = event->line;
 		return;
+	}
 	if (ev->mask & SRD_QP_QKEY) {
 		qp->qkey = ev->qkey;
 		qp->has_qkey = true;

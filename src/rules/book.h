@@ -149,6 +149,9 @@ struct srd_book_qp {
 		uint32_t mask, to;
 	} steps[3]; /* the last three successful modifies, newest first */
 	uint32_t num_steps;
+	struct {
+		uint32_t mask, to, line;
+	} refused; /* the last modify, where it was refused; else zeros */
 
 	/* the session */
 	bool in_session;
@@ -186,6 +189,7 @@ struct srd_book_qp {
 	uint32_t max_send_wr;        /* the scheduler's */
 	struct srd_book_op *waiting; /* ops of the scheduler not yet posted, oldest first */
 	struct srd_book_op *waiting_tail;
+	uint32_t too_large;     /* the scheduler's ops that never fit and are not answered */
 	uint32_t unanswered;    /* the scheduler's ops that are reaped and not answered */
 	uint32_t unanswered_op; /* the last of them */
 	bool full;              /* a post was refused for room, and nothing has completed since */
@@ -228,6 +232,7 @@ struct srd_book_op {
 	bool posting;      /* between op_post_begin and op_post_end */
 	bool ended;        /* op_end came */
 	bool reaped;       /* posted, and nothing in flight any more */
+	bool too_large;    /* it can never fit into the credits */
 	bool waits;        /* in its queue pair's list of waiting ops */
 	bool has_own, has_flush;
 	/* what is not */

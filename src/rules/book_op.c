@@ -100,7 +100,11 @@ static void wait_last(struct srd_book_op *op)
 {
 	struct srd_book_qp *qp = op->qp;
 
-	if (!op->begun.path || op->due > qp->max_send_wr)
+	if (!op->begun.path)
+		return;
+	op->too_large = op->due > qp->max_send_wr;
+	qp->too_large += op->too_large;
+	if (op->too_large)
 		return;
 	op->waits = true;
 	op->prev = qp->waiting_tail;
@@ -184,6 +188,8 @@ void srd_book_op_end(struct srd_book *book, const struct srd_event *event)
 		return;
 	if (op->reaped && !op->ended)
 		op->qp->unanswered--;
+	if (op->too_large && !op->ended)
+		op->qp->too_large--;
 	op->ended = true;
 	if (op->waits)
 		unlink_waiting(op);

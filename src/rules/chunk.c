@@ -28,12 +28,29 @@ static void session_start(struct srd_rules *rules, const struct srd_event *event
 		     op->number, source_size(op), destination_size(op));
 }
 
-static bool right_operation(const struct srd_book_op *op, const struct srd_ev_wr_post *post)
+/*
+ * The key of the op's local range, or that of another region which holds the request: a queue
+ * pair may have registered it by itself. The peer's key has no substitute.
+ */
+static bool right_lkey(const struct srd_rules *rules, const struct srd_book_op *op,
+		       const struct srd_ev_wr_post *post)
+{
+	const struct srd_book_mr *mr;
+
+	if (post->lkey == op->begun.lkey || !post->num_sge)
+		return true;
+	mr = srd_book_mr_by_lkey(&rules->book, op->qp, post->lkey);
+	return mr && post->addr - mr->addr <= mr->length &&
+	       post->length <= mr->length - (post->addr - mr->addr);
+}
+
+static bool right_operation(const struct srd_rules *rules, const struct srd_book_op *op,
+			    const struct srd_ev_wr_post *post)
 {
 	uint8_t opcode = op->begun.kind == SRD_OP_PUT ? SRD_WR_RDMA_WRITE : SRD_WR_RDMA_READ;
 
 	return post->opcode == opcode && post->rkey == op->begun.rkey &&
-	       (post->lkey == op->begun.lkey || !post->num_sge);
+	       right_lkey(rules, op, post);
 }
 
 static void operation_fault(struct srd_rules *rules, const struct srd_book_op *op,
@@ -83,7 +100,7 @@ static bool judge_post(struct srd_rules *rules, const struct srd_book_op *op,
 	uint32_t max = op->qp->max_rdma_size;
 	uint64_t size = srd_book_transfer(op);
 
-	if (!right_operation(op, post)) {
+	if (!right_operation(rules, op, post)) {
 		operation_fault(rules, op, post);
 		return false;
 	}

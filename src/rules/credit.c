@@ -118,6 +118,16 @@ static void scheduler_open(struct srd_rules *rules, const struct srd_event *even
 		     ev->max_send_wr, qp->made.granted_send_wr);
 }
 
+static void scheduler_close(struct srd_rules *rules, const struct srd_event *event)
+{
+	const struct srd_book_qp *qp = rules->book.qp;
+
+	if (qp && qp->too_large)
+		FAIL(rules, CREDIT_TOO_LARGE,
+		     "%u ops that need more than max_send_wr %u were never answered", qp->too_large,
+		     qp->max_send_wr);
+}
+
 static void qp_open(struct srd_rules *rules, const struct srd_event *event)
 {
 	const struct srd_ev_qp_open *ev = (const void *)event;
@@ -138,6 +148,7 @@ const struct srd_family srd_credit_family = {
 			[SRD_EV_OP_END] = op_end,
 			[SRD_EV_SCHEDULER_STATE] = scheduler_state,
 			[SRD_EV_SCHEDULER_OPEN] = scheduler_open,
+			[SRD_EV_SCHEDULER_CLOSE] = scheduler_close,
 			[SRD_EV_QP_OPEN] = qp_open,
 		},
 };

@@ -17,12 +17,34 @@ static const struct {
 	{SRD_QP_STATE | SRD_QP_PKEY_INDEX | SRD_QP_PORT | SRD_QP_QKEY, SRD_QPS_INIT},
 };
 
+/*
+ * A connect that failed because a step of it was refused: the step was wrong, unless it was
+ * the one that is due, which anything may have failed. A script's own modify, before, stood at
+ * another line.
+ */
+static void refused_step(struct srd_rules *rules, const struct srd_book_qp *qp, uint32_t line)
+{
+	uint32_t due = qp->state == SRD_QPS_RESET ? 2 : qp->state == SRD_QPS_INIT ? 1 : 0;
+
+	if (!qp->refused.mask || qp->refused.line != line || qp->state > SRD_QPS_RTR ||
+	    (qp->refused.mask == path[due].mask && qp->refused.to == path[due].to))
+		return;
+	FAIL(rules, STATE_PATH,
+	     "step %u of connect: due is %s with mask 0x%x, refused was %s with 0x%x", 3 - due,
+	     srd_qp_state_str(path[due].to), path[due].mask, srd_qp_state_str(qp->refused.to),
+	     qp->refused.mask);
+}
+
 static void reached_rts(struct srd_rules *rules, uint32_t result)
 {
 	const struct srd_book_qp *qp = rules->book.qp;
 
-	if (!qp || !qp->open || result)
+	if (!qp || !qp->open)
 		return;
+	if (result) {
+		refused_step(rules, qp, rules->event->line);
+		return;
+	}
 	for (uint32_t i = 0; i < 3; i++) {
 		if (i < qp->num_steps && qp->steps[i].mask == path[i].mask &&
 		    qp->steps[i].to == path[i].to)

@@ -119,6 +119,23 @@ static void put_as_read(struct world *w)
 	op_end(w, w->last_op, 0, 0, 0);
 }
 
+/* With the key of a region of 50 bytes that the queue pair has registered by itself. */
+static void own_region(struct world *w, uint64_t length)
+{
+	struct srd_ev_wr_post request = good_post(w, 0, length);
+
+	EMIT(w, MR_REG, mr_reg, 9, .pd = H(0), .access = SRD_ACCESS_LOCAL_WRITE, .addr = ADDR(0),
+	     .length = 50, .lkey = 0x77, .rkey = 0x78);
+	request.lkey = 0x77;
+	one_op(w, length, 1, &request);
+	EMIT(w, MR_DEREG, mr_dereg, 9, );
+}
+
+static void region_too_small(struct world *w)
+{
+	own_region(w, 51);
+}
+
 static void each_rule_fires(void **state)
 {
 	static const struct rule_case cases[] = {
@@ -135,6 +152,7 @@ static void each_rule_fires(void **state)
 		{"chunk.limit", too_long_in_op, NULL},
 		{"chunk.max", other_max, NULL},
 		{"chunk.operation", put_as_read, NULL},
+		{"chunk.operation", region_too_small, "memory.local_range"},
 	};
 
 	run_cases("chunk", cases, sizeof(cases) / sizeof(cases[0]));
@@ -147,6 +165,7 @@ static void good_ops_are_quiet(void **state)
 	struct world w;
 
 	world_open(&w, "all");
+	own_region(&w, 50);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		uint64_t id = w.next_id;
 		uint32_t op = good_op(&w, SRD_OP_PUT, sizes[i]);

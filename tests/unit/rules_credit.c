@@ -63,6 +63,14 @@ static void too_large(struct world *w)
 	op_end(w, w->last_op, -12, 0, 0);
 }
 
+static void waits_for_ever(struct world *w)
+{
+	op_begin(w, SRD_OP_PUT, 5000, 5000);
+	scheduler_state(w, 1);
+	EMIT(w, SCHEDULER_CLOSE, scheduler_close, H(0), );
+	op_end(w, w->last_op, -125, 0, 0);
+}
+
 /* A get of one request into a buffer that is larger than the send queue. */
 static void refused_by_local_size(struct world *w)
 {
@@ -178,6 +186,7 @@ static void each_rule_fires(void **state)
 		{"credit.predict", two_for_one, NULL},
 		{"credit.count", credit_not_returned, NULL},
 		{"credit.too_large", too_large, NULL},
+		{"credit.too_large", waits_for_ever, NULL},
 		{"credit.refused", refused_by_local_size, NULL},
 		{"credit.fifo", overtaken, NULL},
 		{"credit.idle", withheld, NULL},

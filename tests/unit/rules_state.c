@@ -36,6 +36,28 @@ static void rekeyed_on_the_way(struct world *w)
 	close_third(w);
 }
 
+static void refused_with_peer(struct world *w)
+{
+	open_third(w);
+	modify(w, 9, SRD_QPS_RESET, SRD_QPS_INIT, 0x71, 0);
+	EMIT(w, QP_MODIFY, qp_modify, 9, .mask = 0x100001, .from = SRD_QPS_INIT, .to = SRD_QPS_RTR,
+	     .result = 95);
+	w->line--; /* one line of a script */
+	EMIT(w, CONNECT, connect, 9, .result = (uint32_t)-95, .remote_qpn = 1234, .gid_lo = GID(1));
+	close_third(w);
+}
+
+static void refused_leap(struct world *w)
+{
+	open_third(w);
+	modify(w, 9, SRD_QPS_RESET, SRD_QPS_INIT, 0x71, 0);
+	EMIT(w, QP_MODIFY, qp_modify, 9, .mask = 0x10001, .from = SRD_QPS_INIT, .to = SRD_QPS_RTS,
+	     .result = 22);
+	w->line--; /* one line of a script */
+	EMIT(w, CONNECT, connect, 9, .result = (uint32_t)-22, .remote_qpn = 1234, .gid_lo = GID(1));
+	close_third(w);
+}
+
 static void never_moved(struct world *w)
 {
 	open_third(w);
@@ -125,6 +147,17 @@ static void refusals_are_quiet(void **state)
 	EMIT(&w, DEV_QP_STATE, dev_qp_state, H(0), .from = SRD_QPS_RTS, .to = SRD_QPS_ERR);
 	EMIT(&w, QP_QUERY, qp_query, H(0), .mask = 1, .state = SRD_QPS_ERR);
 	EMIT(&w, QP_QUERY, qp_query, H(0), .mask = 1, .state = SRD_QPS_ERR);
+	open_third(&w);
+	/* The step that is due; and one that connect did not try. */
+	EMIT(&w, QP_MODIFY, qp_modify, 9, .mask = 0x71, .from = SRD_QPS_RESET, .to = SRD_QPS_INIT,
+	     .result = 12);
+	w.line--;
+	EMIT(&w, CONNECT, connect, 9, .result = (uint32_t)-12, .remote_qpn = 1234,
+	     .gid_lo = GID(1));
+	modify(&w, 9, SRD_QPS_RESET, SRD_QPS_INIT, 0x71, 0);
+	EMIT(&w, CONNECT, connect, 9, .result = (uint32_t)-12, .remote_qpn = 1234,
+	     .gid_lo = GID(1));
+	close_third(&w);
 	session_start(&w);
 	post(&w, good_post(&w, 0, 100));
 	session_complete(&w, 22, 1);
@@ -139,6 +172,8 @@ static void each_rule_fires(void **state)
 	static const struct rule_case cases[] = {
 		{"state.path", rekeyed_on_the_way, NULL},
 		{"state.path", never_moved, NULL},
+		{"state.path", refused_with_peer, NULL},
+		{"state.path", refused_leap, NULL},
 		{"state.post", posted_in_init, NULL},
 		{"state.connected", op_without_peer, NULL},
 		{"state.table", not_in_table, NULL},
