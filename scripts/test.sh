@@ -89,13 +89,13 @@ stage_coverage() {
 }
 
 stage_release() {
-	build gcc-release build-release --buildtype=release
+	build gcc-release build-release --buildtype=release -Dplants=false
 	suite build-release --suite determinism
 	hashes build-release
 }
 
 stage_clang() {
-	CC=clang build clang build-clang --buildtype=debugoptimized
+	CC=clang build clang build-clang --buildtype=debugoptimized -Dplants=false
 	suite build-clang --suite determinism
 	hashes build-clang
 }
@@ -115,7 +115,7 @@ stage_tsan() {
 }
 
 stage_valgrind() {
-	[ -f build-release/build.ninja ] || build gcc-release build-release --buildtype=release
+	[ -f build-release/build.ninja ] || build gcc-release build-release --buildtype=release -Dplants=false
 	suite build-release --suite unit -t 10 --wrap \
 		"valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite --suppressions=$top/tests/valgrind.supp"
 }

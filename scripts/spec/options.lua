@@ -252,6 +252,8 @@ local commands = {
 				help = "Run the planted defects and print the table." },
 			{ "jobs", letter = "j", kind = "number", arg = "N", default = "0", range = { 0, 1024 },
 				group = "What runs", help = "Run N plants at once; 0 takes one for each processor." },
+			{ "seeds", kind = "seeds", arg = "A..B", group = "What runs",
+				help = "Run the scenarios that vary with the seed with every seed from A to B." },
 			{ "plants", kind = "text", arg = "FOLDER", complete = "folder", group = "What runs",
 				help = "The folder of the plants, their manifest plants.json, and the scenarios. Unless given, "
 					.. "the one that was built or installed with srdlab." },

@@ -17,7 +17,8 @@
 #include "verbs/alloc.h"
 #include "verbs/nearest.h"
 
-#define TIME_LIMIT UINT64_C(120000000000) /* ns for all scenarios of one plant */
+#define TIME_LIMIT  UINT64_C(120000000000) /* ns for all scenarios of one plant, */
+#define TIME_A_SEED UINT64_C(2000000000)   /* and for each seed more */
 
 struct plant {
 	const char *name;
@@ -80,8 +81,19 @@ static int run_scenario(const struct srd_cli_item *item, const struct srd_run_co
 	return rc;
 }
 
-static int run_all(const struct srd_cli_plan *plan, const struct srd_run_config *config,
-		   json_t *raised, struct srd_error *error)
+/* Of several seeds the first is for all scenarios, the others for those that vary with it. */
+static bool varies(const struct srd_cli_plan *plan, const struct srd_cli_item *item)
+{
+	const struct srd_script *script = item->entry->script->script;
+	const char *const *tag = srd_script_scenario(script, item->entry->scenario)->tags;
+
+	while (*tag && strcmp(*tag, "seeds") != 0)
+		tag++;
+	return *tag || item->seed == plan->first_seed;
+}
+
+static int run_all(const struct srd_cli_plan *plan, struct srd_run_config *config, json_t *raised,
+		   struct srd_error *error)
 {
 	for (uint64_t i = 0; i < plan->count; i++) {
 		struct srd_cli_item item = srd_cli_plan_item(plan, i);
@@ -91,6 +103,9 @@ static int run_all(const struct srd_cli_plan *plan, const struct srd_run_config 
 		if (item.entry->scenario < 0)
 			return srd_error_set(error, -ENOEXEC, "%s:%d: %s", script->path,
 					     script->error_line, script->error.message);
+		if (!varies(plan, &item))
+			continue;
+		config->seed = item.seed;
 		rc = run_scenario(&item, config, raised);
 		if (rc)
 			return srd_error_set(error, rc, "out of memory");
@@ -109,14 +124,16 @@ int srd_cli_plants_run(json_t *request, struct srd_run_config *config, struct sr
 	struct srd_cli_scripts scripts = {0};
 	struct srd_cli_plan plan = {0};
 	json_t *raised = json_array();
+	json_int_t first, last;
 	char *text = NULL;
 	int rc;
 
 	config->backend = srd_cli_backend("mock", error);
-	config->rules = json_string_value(json_object_get(request, "rules"));
+	json_unpack(request, "{s:s, s:I, s:I}", "rules", &config->rules, "first", &first, "last",
+		    &last);
 	rc = srd_cli_scripts_load(&folders, &config->sandbox, &scripts);
 	if (!rc)
-		rc = srd_cli_plan_make(&scripts, &tags, 1, 1, &plan);
+		rc = srd_cli_plan_make(&scripts, &tags, (uint64_t)first, (uint64_t)last, &plan);
 	if (rc)
 		srd_error_set(error, rc, "out of memory");
 	else
@@ -135,38 +152,62 @@ int srd_cli_plants_run(json_t *request, struct srd_run_config *config, struct sr
 
 /* --- one plant --- */
 
-/* Its process; an array of what was raised, or a text that says how it ended instead. */
-static char *run_plant(void *arg, uint64_t number)
+static uint64_t num_seeds(const struct check *check)
 {
-	const struct check *check = arg;
-	const struct plant *plant = &check->plants[number];
+	const struct srd_cli_seeds *seeds = &check->options->seeds;
+
+	return seeds->set ? seeds->last - seeds->first + 1 : 1;
+}
+
+/* What its process is asked for, for free; NULL: out of memory. */
+static char *request_text(const struct check *check, const struct plant *plant)
+{
+	const struct srd_cli_seeds *seeds = &check->options->seeds;
+	uint64_t first = seeds->set ? seeds->first : 1;
 	char *path = srd_asprintf("%s/%s.so", check->folder, plant->name);
 	char *rules = srd_asprintf("law,contract%s%s", plant->rule ? "," : "",
 				   plant->rule ? plant->rule : "");
-	json_t *request = path && rules ? json_pack("{s:s, s:s, s:s}", "folder", check->folder,
-						    "rules", rules, plant->kind, path)
-					: NULL;
-	char *text = request ? json_dumps(request, 0) : NULL;
-	struct srd_plugin_work work = {.request = text, .time_limit = TIME_LIMIT};
-	struct srd_plugin_answer answer = {0};
-	struct srd_error error = {0};
-	char *result = NULL;
-	json_t *told;
+	json_t *request = NULL;
+	char *text;
 
-	if (text && srd_plugin_run(&work, &answer, &error))
-		told = json_string(error.message);
-	else
-		told = answer.text && answer.end == SRD_PLUGIN_RESULT
-			       ? json_loads(answer.text, 0, NULL)
-			       : json_string(answer.text ? answer.text : "out of memory");
-	result = json_dumps(told, JSON_ENCODE_ANY);
-	json_decref(told);
+	if (path && rules)
+		request = json_pack("{s:s, s:s, s:I, s:I, s:s}", "folder", check->folder, "rules",
+				    rules, "first", (json_int_t)first, "last",
+				    (json_int_t)(first + num_seeds(check) - 1), plant->kind, path);
+	text = request ? json_dumps(request, 0) : NULL;
 	json_decref(request);
-	free(text);
-	srd_free(answer.text);
 	srd_free(rules);
 	srd_free(path);
-	return result;
+	return text;
+}
+
+/* An array of what was raised, or a text that says how its process ended instead. */
+static char *run_plant(void *arg, uint64_t number)
+{
+	const struct check *check = arg;
+	char *request = request_text(check, &check->plants[number]);
+	const struct srd_plugin_work work = {
+		.request = request,
+		.time_limit = TIME_LIMIT + num_seeds(check) * TIME_A_SEED,
+	};
+	struct srd_plugin_answer answer = {0};
+	struct srd_error error = {0};
+	char *text = NULL;
+	json_t *told;
+
+	if (!request)
+		return NULL;
+	if (srd_plugin_run(&work, &answer, &error))
+		told = json_string(error.message);
+	else if (answer.end == SRD_PLUGIN_RESULT)
+		told = json_loads(answer.text, 0, NULL);
+	else
+		told = json_string(answer.text);
+	text = json_dumps(told, JSON_ENCODE_ANY);
+	json_decref(told);
+	free(request);
+	srd_free(answer.text);
+	return text;
 }
 
 /* --- the table --- */
@@ -311,8 +352,8 @@ static int find_folder(struct check *check, struct srd_error *error)
 			return 0;
 	}
 	return srd_error_set(error, -ENOENT,
-			     "the planted defects are neither in %s/%s nor in %s/%s; --plants can "
-			     "name their folder",
+			     "the planted defects are neither in %s/%s nor in %s/%s: build with "
+			     "-Dplants=true, or name their folder with --plants",
 			     self, places[0], self, places[1]);
 }
 

@@ -27,6 +27,16 @@ export LD_LIBRARY_PATH
 srdlab=$(find "$dir" -path '*/bin/srdlab')
 ok "it installs"
 
+if [ -f "$build/plants/plants.json" ]; then
+	"$srdlab" rules --check queue-pair-as-it-is gap by-arrival >"$dir/log" 2>&1 || {
+		sed 's/^/# /' "$dir/log"
+		exit 1
+	}
+	ok "planted defects are found where they are installed"
+else
+	ok "planted defects are found where they are installed # SKIP built with -Dplants=false"
+fi
+
 headers=$(pkg-config --cflags srdlab-plugin)
 examples=$source/examples
 contract() {
