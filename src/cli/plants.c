@@ -485,8 +485,8 @@ static int check_names(const struct check *check, json_t *list, struct srd_error
 	srd_free(known);
 	if (!missing)
 		return 0;
-	return srd_error_set(error, -ENOENT, "no plant is called \"%s\"%s%s", missing,
-			     like ? "; did you mean " : "", like ? like : "");
+	return srd_error_set(error, -ENOENT, "no plant is called \"%s\"%s%s%s", missing,
+			     like ? "; did you mean " : "", like ? like : "", like ? "?" : "");
 }
 
 static int prepare(struct check *check, struct srd_error *error)
