@@ -77,6 +77,15 @@ static bool known_vendor_err(uint32_t vendor_err)
 	return vendor_err <= 15 || vendor_err == 18;
 }
 
+/* libefa of rdma-core 44, and the like, has no name for these: GENERAL_ERR. */
+static bool older_name(const struct srd_ev_wc *wc)
+{
+	return wc->status == SRD_WC_GENERAL_ERR &&
+	       (wc->vendor_err == SRD_EFA_REMOTE_ERROR_BAD_ADDRESS ||
+		wc->vendor_err == SRD_EFA_REMOTE_ERROR_UNKNOWN_PEER ||
+		wc->vendor_err == SRD_EFA_LOCAL_ERROR_UNREACH_REMOTE);
+}
+
 static void wc(struct srd_rules *rules, const struct srd_event *event)
 {
 	const struct srd_ev_wc *ev = (const void *)event;
@@ -85,12 +94,16 @@ static void wc(struct srd_rules *rules, const struct srd_event *event)
 
 	if (!rules->book.cq)
 		return;
-	if (known_vendor_err(ev->vendor_err) &&
+	if (known_vendor_err(ev->vendor_err) && !older_name(ev) &&
 	    ev->status != (uint32_t)srd_efa_status_to_wc(ev->vendor_err))
 		FAIL(rules, COMPLETION_VENDOR,
 		     "id %" PRIu64 ": status %s with vendor_err %u, due is %s", ev->wr_id,
 		     srd_wc_status_str(ev->status), ev->vendor_err,
 		     srd_wc_status_str(srd_efa_status_to_wc(ev->vendor_err)));
+	if (ev->vendor_err == SRD_EFA_REMOTE_ERROR_RNR)
+		FAIL(rules, COMPLETION_NOT_READY,
+		     "id %" PRIu64 " of queue pair number %u found no receive", ev->wr_id,
+		     ev->qp_num);
 	if (!qp) {
 		of_no_queue_pair(rules, ev);
 	} else if (ev->opcode >= SRD_WC_RECV) {

@@ -24,6 +24,10 @@ static void session_complete(struct srd_rules *rules, const struct srd_event *ev
 		     "in flight %u, %u more in this session, max_send_wr %u", qp->in_flight_ops,
 		     ev->num_wr, qp->max_send_wr);
 	total = (uint64_t)qp->in_flight + ev->num_wr;
+	if (ev->result && total > qp->made.granted_send_wr)
+		FAIL(rules, CREDIT_FULL,
+		     "in flight %u, %u more in this session, granted %u: refused with errno %u",
+		     qp->in_flight, ev->num_wr, qp->made.granted_send_wr, ev->result);
 	if (ev->result)
 		return;
 	if (total > qp->made.granted_send_wr)

@@ -73,7 +73,12 @@ static void session_complete(struct srd_rules *rules, const struct srd_event *ev
 	const struct srd_ev_session_complete *ev = (const void *)event;
 	const struct srd_book_qp *qp = rules->book.qp;
 
-	if (qp && !ev->result && ev->num_wr && qp->state != SRD_QPS_RTS && qp->state != SRD_QPS_SQD)
+	bool ready = qp && (qp->state == SRD_QPS_RTS || qp->state == SRD_QPS_SQD);
+
+	if (qp && ev->result && !ready)
+		FAIL(rules, STATE_REFUSED, "%u requests are refused with errno %u in %s",
+		     ev->num_wr, ev->result, srd_qp_state_str(qp->state));
+	if (qp && !ev->result && ev->num_wr && !ready)
 		FAIL(rules, STATE_POST, "%u requests are accepted in %s", ev->num_wr,
 		     srd_qp_state_str(qp->state));
 }

@@ -60,6 +60,24 @@ static void plant_another_vendor_err(struct srd_verbs *verbs)
 	verbs->poll_cq = another_vendor_err;
 }
 
+/* The first completion tells of a receiver that was not ready. */
+static int as_not_ready(struct srd_verbs *verbs, struct srd_cq *cq, int num_entries,
+			struct srd_wc *wc)
+{
+	int n = verbs->next->poll_cq(verbs->next, cq, num_entries, wc);
+
+	if (n > 0) {
+		wc->vendor_err = SRD_EFA_REMOTE_ERROR_RNR;
+		wc->status = SRD_WC_RNR_RETRY_EXC_ERR;
+	}
+	return n;
+}
+
+static void plant_as_not_ready(struct srd_verbs *verbs)
+{
+	verbs->poll_cq = as_not_ready;
+}
+
 /* The same completion as a receive. */
 static int as_receive(struct srd_verbs *verbs, struct srd_cq *cq, int num_entries,
 		      struct srd_wc *wc)
@@ -358,6 +376,8 @@ const struct planted planted_completion[] = {
 	 .below = plant_as_receive},
 	{"completion.empty_receive", NULL, "a receive without a scatter entry",
 	 .run = receive_of_nothing},
+	{"completion.not_ready", NULL, "a request finds no receive", .below = plant_as_not_ready,
+	 .run = one_raw},
 	{"completion.op_early", "credit.count", "only the first request is waited for",
 	 .scheduler = plant_waits_for_first, .run = second_is_late},
 	{"completion.op_twice", NULL, "every answer is given twice",

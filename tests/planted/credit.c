@@ -168,6 +168,16 @@ static void one_beyond(struct stage *s)
 		raw_wait(&wc);
 }
 
+static void one_refused(struct stage *s)
+{
+	struct srd_wc wc;
+
+	for (uint64_t id = 0; id <= DEPTH; id++)
+		raw_write(id, 8);
+	for (uint64_t id = 0; id < DEPTH; id++)
+		raw_wait(&wc);
+}
+
 const struct planted planted_credit[] = {
 	{"credit.overcommit", NULL, "twice the credits", .scheduler = plant_twice_the_credits},
 	{"credit.predict", "credit.idle credit.refused", "num_requests answers one too many",
@@ -188,5 +198,6 @@ const struct planted planted_credit[] = {
 	 .below = plant_reports_half},
 	{"credit.requested", "completion.overrun", "one more than asked for is posted",
 	 .below = plant_grants_more, .run = one_beyond},
+	{"credit.full", NULL, "one more than the queue holds is posted", .run = one_refused},
 	{NULL},
 };

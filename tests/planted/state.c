@@ -128,6 +128,7 @@ const struct planted planted_state[] = {
 	 .above = plant_rekeys_on_the_way},
 	{"state.post", NULL, "requests are accepted in ERR", .below = plant_accepts_anything,
 	 .run = posts_in_err},
+	{"state.refused", NULL, "requests are posted in ERR", .run = posts_in_err},
 	{"state.connected", "credit.refused session.destination", "a put without a peer is posted",
 	 .queue_pair = plant_posts_regardless, .run = one_put},
 	{"state.table", NULL, "RTS to INIT succeeds", .below = plant_any_move, .run = back_to_init},

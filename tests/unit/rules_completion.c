@@ -141,6 +141,12 @@ static void receive(struct world *w)
 	EMIT(w, WC, wc, H(0), .wr_id = 3, .qp_num = QPN(0), .opcode = SRD_WC_RECV);
 }
 
+static void not_ready(struct world *w)
+{
+	raw_post(w, good_post(w, 0, 8));
+	completion(w, 0, SRD_EFA_REMOTE_ERROR_RNR);
+}
+
 static void empty_receive(struct world *w)
 {
 	EMIT(w, RECV_POST, recv_post, H(0), .wr_id = 1, .result = ENOMEM);
@@ -266,6 +272,26 @@ static void reset_drops(void **state)
 	world_release(&w);
 }
 
+/* What rdma-core 44 has no name for, and what has one. */
+static void old_names(void **state)
+{
+	const struct srd_violation *list;
+	struct world w;
+
+	world_open(&w, "law");
+	for (uint64_t id = 0; id < 2; id++)
+		raw_post(&w, good_post(&w, 0, 8));
+	EMIT(&w, WC, wc, H(0), .wr_id = 0, .qp_num = QPN(0), .status = SRD_WC_GENERAL_ERR,
+	     .vendor_err = SRD_EFA_REMOTE_ERROR_BAD_ADDRESS, .opcode = SRD_WC_RDMA_WRITE);
+	EMIT(&w, WC, wc, H(0), .wr_id = 1, .qp_num = QPN(0), .status = SRD_WC_GENERAL_ERR,
+	     .vendor_err = SRD_EFA_LOCAL_ERROR_INVALID_LKEY, .opcode = SRD_WC_RDMA_WRITE);
+	world_unmake(&w);
+	assert_int_equal(world_finish(&w, &list), 1);
+	assert_string_equal(rule_of(&list[0]), "completion.vendor");
+	assert_non_null(strstr(list[0].evidence, "id 1:"));
+	world_release(&w);
+}
+
 static void each_rule_fires(void **state)
 {
 	static const struct rule_case cases[] = {
@@ -286,6 +312,7 @@ static void each_rule_fires(void **state)
 		{"completion.lease_stale", stale_lease, "lifetime.busy_qp"},
 		{"completion.receive", receive, NULL},
 		{"completion.empty_receive", empty_receive, NULL},
+		{"completion.not_ready", not_ready, NULL},
 		{"completion.op_early", early_answer, NULL},
 		{"completion.op_twice", two_answers, NULL},
 		{"completion.op_twice", answer_to_nobody, NULL},
@@ -301,9 +328,8 @@ static void each_rule_fires(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_rule_fires),
-		cmocka_unit_test(cause_is_kept),
-		cmocka_unit_test(missing_at_the_end),
+		cmocka_unit_test(each_rule_fires), cmocka_unit_test(old_names),
+		cmocka_unit_test(cause_is_kept),   cmocka_unit_test(missing_at_the_end),
 		cmocka_unit_test(reset_drops),
 	};
 

@@ -33,6 +33,17 @@ static void refused_for_room(struct world *w)
 	op_end(w, second, -12, 0, 0);
 }
 
+/* Outside any op: only the answer says that it was not posted. */
+static void one_too_many(struct world *w)
+{
+	for (uint32_t i = 0; i < DEPTH; i++)
+		raw_post(w, good_post(w, 0, 8));
+	session_start(w);
+	post(w, good_post(w, 0, 8));
+	session_complete(w, 12, 1);
+	finish_ids(w, 0, DEPTH);
+}
+
 static void two_for_one(struct world *w)
 {
 	op_begin(w, SRD_OP_PUT, 2000, 2000);
@@ -182,7 +193,8 @@ static void each_rule_fires(void **state)
 {
 	static const struct rule_case cases[] = {
 		{"credit.overcommit", fifth_of_four, "credit.granted"},
-		{"credit.overcommit", refused_for_room, NULL},
+		{"credit.overcommit", refused_for_room, "credit.full"},
+		{"credit.full", one_too_many, NULL},
 		{"credit.predict", two_for_one, NULL},
 		{"credit.count", credit_not_returned, NULL},
 		{"credit.too_large", too_large, NULL},
