@@ -43,7 +43,7 @@ struct seen_context {
 	struct seen_context *next;
 };
 
-/* Builders that may be NULL where the queue pair was made without the operation. */
+/* The library's own. Builders are NULL where the queue pair was made without the operation. */
 struct seen_builders {
 	void (*start)(struct ibv_qp_ex *);
 	int (*complete)(struct ibv_qp_ex *);

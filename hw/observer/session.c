@@ -132,12 +132,12 @@ static void told(struct seen_qp *qp, bool locked)
 		pthread_mutex_unlock(&qp->telling);
 }
 
+/* A session belongs to the thread that started it: what others do is outside of it. */
 static bool is_mine(const struct seen_qp *qp)
 {
 	return qp->open && pthread_equal(qp->owner, pthread_self());
 }
 
-/* Something that is gone: what is done to it is told of and goes no further. */
 static void tell_start(const struct seen *seen, uint32_t state)
 {
 	const struct srd_recorder *recorder = observer_recorder();
@@ -185,19 +185,19 @@ static void wr_start(struct ibv_qp_ex *ex)
 
 /* The record of the request that a builder begins; *GO: it is to be handed on. */
 static struct srd_ev_wr_post *add_request(struct seen *seen, struct ibv_qp_ex *ex,
-					  enum srd_verb verb, enum srd_wr_opcode opcode)
+					  enum srd_verb verb, enum srd_wr_opcode opcode,
+					  bool offered)
 {
 	struct seen_qp *qp = &seen->qp;
 	struct srd_ev_wr_post *wr;
 
-	qp->current = NULL;
 	if (seen->dead)
 		return NULL;
-	if (!qp->open) {
+	if (!is_mine(qp)) {
 		observer_misuse(seen, SRD_MISUSE_NO_SESSION, verb);
 		return NULL;
 	}
-	wr = posts_add(qp->posts);
+	qp->current = wr = posts_add(qp->posts);
 	if (!wr) {
 		qp->error = ENOMEM;
 		return NULL;
@@ -210,15 +210,17 @@ static struct srd_ev_wr_post *add_request(struct seen *seen, struct ibv_qp_ex *e
 		.wr_flags = (uint8_t)((ex->wr_flags & 0x7f) | (ex->wr_flags > 0x7f ? 0x80 : 0)),
 	};
 	qp->num_setters = 0;
-	qp->current = wr;
+	/* Its builder is NULL: the program would crash, and libefa be left in a session. */
+	if (!offered && !qp->error)
+		qp->error = EOPNOTSUPP;
 	return qp->error ? NULL : wr;
 }
 
 static void wr_rdma_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr)
 {
 	struct seen *seen = observer_find(ex, SRD_RECORDER_QP);
-	struct srd_ev_wr_post *wr =
-		add_request(seen, ex, SRD_VERB_WR_RDMA_WRITE, SRD_WR_RDMA_WRITE);
+	struct srd_ev_wr_post *wr = add_request(seen, ex, SRD_VERB_WR_RDMA_WRITE, SRD_WR_RDMA_WRITE,
+						seen->qp.real.rdma_write);
 
 	if (!wr)
 		return;
@@ -232,7 +234,8 @@ static void wr_rdma_write_imm(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remo
 {
 	struct seen *seen = observer_find(ex, SRD_RECORDER_QP);
 	struct srd_ev_wr_post *wr =
-		add_request(seen, ex, SRD_VERB_WR_RDMA_WRITE_IMM, SRD_WR_RDMA_WRITE_WITH_IMM);
+		add_request(seen, ex, SRD_VERB_WR_RDMA_WRITE_IMM, SRD_WR_RDMA_WRITE_WITH_IMM,
+			    seen->qp.real.rdma_write_imm);
 
 	if (!wr)
 		return;
@@ -245,7 +248,8 @@ static void wr_rdma_write_imm(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remo
 static void wr_rdma_read(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr)
 {
 	struct seen *seen = observer_find(ex, SRD_RECORDER_QP);
-	struct srd_ev_wr_post *wr = add_request(seen, ex, SRD_VERB_WR_RDMA_READ, SRD_WR_RDMA_READ);
+	struct srd_ev_wr_post *wr = add_request(seen, ex, SRD_VERB_WR_RDMA_READ, SRD_WR_RDMA_READ,
+						seen->qp.real.rdma_read);
 
 	if (!wr)
 		return;
@@ -258,15 +262,15 @@ static void wr_send(struct ibv_qp_ex *ex)
 {
 	struct seen *seen = observer_find(ex, SRD_RECORDER_QP);
 
-	if (add_request(seen, ex, SRD_VERB_WR_SEND, SRD_WR_SEND))
+	if (add_request(seen, ex, SRD_VERB_WR_SEND, SRD_WR_SEND, seen->qp.real.send))
 		seen->qp.real.send(ex);
 }
 
 static void wr_send_imm(struct ibv_qp_ex *ex, __be32 imm_data)
 {
 	struct seen *seen = observer_find(ex, SRD_RECORDER_QP);
-	struct srd_ev_wr_post *wr =
-		add_request(seen, ex, SRD_VERB_WR_SEND_IMM, SRD_WR_SEND_WITH_IMM);
+	struct srd_ev_wr_post *wr = add_request(seen, ex, SRD_VERB_WR_SEND_IMM,
+						SRD_WR_SEND_WITH_IMM, seen->qp.real.send_imm);
 
 	if (!wr)
 		return;
@@ -281,7 +285,7 @@ static struct srd_ev_wr_post *set_request(struct seen *seen, enum srd_verb verb,
 
 	if (seen->dead)
 		return NULL;
-	if (!qp->open) {
+	if (!is_mine(qp)) {
 		observer_misuse(seen, SRD_MISUSE_NO_SESSION, verb);
 		return NULL;
 	}
@@ -422,7 +426,7 @@ static int wr_complete(struct ibv_qp_ex *ex)
 	int result = qp->error;
 	bool locked;
 
-	if (seen->dead || !qp->open) {
+	if (seen->dead || !is_mine(qp)) {
 		observer_misuse(seen, SRD_MISUSE_END_WITHOUT_START, SRD_VERB_WR_COMPLETE);
 		return EINVAL;
 	}
@@ -457,7 +461,7 @@ static void wr_abort(struct ibv_qp_ex *ex)
 {
 	struct seen *seen = observer_find(ex, SRD_RECORDER_QP);
 
-	if (!seen->dead && seen->qp.open)
+	if (!seen->dead && is_mine(&seen->qp))
 		give_up(seen, ex);
 	else
 		observer_misuse(seen, SRD_MISUSE_END_WITHOUT_START, SRD_VERB_WR_ABORT);
@@ -498,11 +502,11 @@ void observer_wrap_qp(struct seen *seen, struct ibv_qp *qp)
 	ex->wr_start = wr_start;
 	ex->wr_complete = wr_complete;
 	ex->wr_abort = wr_abort;
-	ex->wr_send = real->send ? wr_send : NULL;
-	ex->wr_send_imm = real->send_imm ? wr_send_imm : NULL;
-	ex->wr_rdma_read = real->rdma_read ? wr_rdma_read : NULL;
-	ex->wr_rdma_write = real->rdma_write ? wr_rdma_write : NULL;
-	ex->wr_rdma_write_imm = real->rdma_write_imm ? wr_rdma_write_imm : NULL;
+	ex->wr_send = wr_send;
+	ex->wr_send_imm = wr_send_imm;
+	ex->wr_rdma_read = wr_rdma_read;
+	ex->wr_rdma_write = wr_rdma_write;
+	ex->wr_rdma_write_imm = wr_rdma_write_imm;
 	ex->wr_set_sge = wr_set_sge;
 	ex->wr_set_sge_list = wr_set_sge_list;
 	ex->wr_set_inline_data = wr_set_inline_data;

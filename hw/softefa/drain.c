@@ -92,6 +92,10 @@ void soft_drain_end(void)
 {
 	bool locked = !soft_lock();
 
+	/* What the others of the group do from here on is not seen. */
+	for (uint32_t i = 1; locked && i < SOFT_MAX_PROCESSES; i++)
+		if (soft.group->process[i].pid)
+			soft_contexts_lost(i);
 	__atomic_store_n(&soft.events->on, 0, __ATOMIC_RELAXED);
 	if (locked)
 		soft_unlock();

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "blind.h"
 #include "engine.h"
 #include "event.h"
 #include "memory.h"
@@ -43,6 +44,8 @@ static bool take_request(struct soft_object *object, const uint8_t *entry)
 		return false;
 	if (soft_wqe_parse(entry, object->qp.sq.entry_size, request,
 			   srd_model_request_inline(&soft.model, request))) {
+		if (soft_blind(object))
+			soft_blind_send(object, request);
 		srd_model_request_submit(&soft.model, object->model, request);
 		return true;
 	}
@@ -88,6 +91,8 @@ static uint32_t take_receive(struct soft_object *object, uint32_t left)
 		if (!part.last)
 			continue;
 		receive.num_sge = i + 1;
+		if (soft_blind(object))
+			soft_blind_receive(object, &receive);
 		srd_model_post_recv(&soft.model, object->model, &receive);
 		return i + 1;
 	}
@@ -122,6 +127,19 @@ uint32_t soft_doorbell(struct soft_object *object)
 	return taken;
 }
 
+void soft_cq_look(struct soft_object *object)
+{
+	struct soft_cq *cq = &object->cq;
+	uint32_t word = doorbell_word(&cq->ring), read;
+
+	read = cq->ring.done + (uint16_t)(word - cq->ring.done);
+	/* It cannot have read what was not written. */
+	if (read - cq->ring.done <= cq->written[0] - cq->ring.done)
+		cq->ring.done = read;
+	if (soft_blind(object))
+		soft_blind_read(object);
+}
+
 /*
  * How far the program has read. With several rings the doorbell says only how far in all of
  * them: then none ever seems full.
@@ -129,14 +147,10 @@ uint32_t soft_doorbell(struct soft_object *object)
 static uint32_t cq_consumed(void *context, uint32_t tag, uint32_t ring)
 {
 	struct soft_cq *cq = &soft_object(tag)->cq;
-	uint32_t word = doorbell_word(&cq->ring), read;
 
 	if (cq->num_rings > 1)
 		return cq->written[ring];
-	read = cq->ring.done + (uint16_t)(word - cq->ring.done);
-	/* It cannot have read what was not written. */
-	if (read - cq->ring.done <= cq->written[0] - cq->ring.done)
-		cq->ring.done = read;
+	soft_cq_look(soft_object(tag));
 	return cq->ring.done;
 }
 
@@ -161,6 +175,8 @@ static void cq_write(void *context, uint32_t tag, uint32_t ring, uint32_t counte
 		       size, entry, phase, cq->source_gid && entry->ah == 0xffff ? &gid : NULL);
 	cq->written[ring] = counter + 1;
 	cq->arrivals++;
+	if (cq->num_rings > 1 && soft_blind(object))
+		soft_blind_written(object, entry);
 	/* It may have been armed in a way that nobody told of. */
 	if (cq->armed)
 		cq_event(object);

@@ -15,6 +15,8 @@ void soft_engine_attach(struct srd_model *model);
 
 /* Take what the program has put into the queues of QP since the last time; how much it was. */
 uint32_t soft_doorbell(struct soft_object *qp);
+/* How far the program has read CQ, as far as it told; with several rings it does not tell. */
+void soft_cq_look(struct soft_object *cq);
 /* The program has read entries, or asks for an event. */
 void soft_cq_doorbell(struct soft_object *cq);
 

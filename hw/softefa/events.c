@@ -171,6 +171,50 @@ void soft_event(struct srd_event *event)
 	put(event, srd_event_infos[event->type].size, NULL, 0);
 }
 
+static struct soft_context *context_of(uint32_t file)
+{
+	for (uint32_t i = 0; i < SOFT_MAX_CONTEXTS; i++)
+		if (soft.group->context[i].file == file)
+			return &soft.group->context[i];
+	return NULL;
+}
+
+void soft_context_opened(uint32_t file, uint32_t host)
+{
+	struct soft_context *context = context_of(0);
+
+	if (context)
+		*context = (struct soft_context){file, (uint8_t)soft.process, (uint8_t)host};
+}
+
+void soft_context_closed(uint32_t file)
+{
+	struct soft_context *context = context_of(file);
+
+	if (context)
+		context->file = 0;
+}
+
+/* One that has ended by itself left its objects: that is for the rules. */
+void soft_contexts_lost(uint32_t process)
+{
+	for (uint32_t i = 0; i < SOFT_MAX_CONTEXTS; i++) {
+		struct soft_context *context = &soft.group->context[i];
+		struct srd_event event = {
+			.type = SRD_EV_CONTEXT_LOST,
+			.source = SRD_SOURCE_SEAM,
+			.host = context->host,
+			.object = context->file,
+		};
+
+		if (!context->file || context->process != process)
+			continue;
+		if (soft_events_wanted() && !soft.group->process[process].exits)
+			soft_event(&event);
+		context->file = 0;
+	}
+}
+
 uint32_t soft_event_stack(const char *text, uint32_t length)
 {
 	struct srd_event event = {.type = SOFT_EVENT_STACK};

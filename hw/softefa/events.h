@@ -52,6 +52,10 @@ static inline bool soft_events_wanted(void)
 
 /* Time is set here. With the lock held, as all that writes. */
 void soft_event(struct srd_event *event);
+/* The process opens or closes a device; where it dies, the stream is told of what it had open. */
+void soft_context_opened(uint32_t file, uint32_t host);
+void soft_context_closed(uint32_t file);
+void soft_contexts_lost(uint32_t process);
 /* TEXT as the stack with a new number, which is returned; 0: nobody reads. */
 uint32_t soft_event_stack(const char *text, uint32_t length);
 

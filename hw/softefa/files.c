@@ -60,6 +60,11 @@ static uint32_t first_host(void)
 	return first ? (uint32_t)atol(first) : 0;
 }
 
+uint32_t soft_host_of_fd(int fd)
+{
+	return first_host() + fds[fd].number;
+}
+
 /*
  * A child of fork has its parent's mappings and descriptors, but it is another process with
  * memory of its own: what it opens is its own, what it has from its parent stays the parent's.
@@ -71,6 +76,13 @@ static void forked(void)
 	soft.process = 0;
 	memset(fds, 0, sizeof(fds));
 	pthread_mutex_init(&attach_lock, NULL);
+}
+
+/* What is not destroyed by now never is. One that is killed does not come here. */
+__attribute__((destructor)) static void exits(void)
+{
+	if (soft.process)
+		soft.group->process[soft.process].exits = true;
 }
 
 /* Map the group, once, and take a slot in it. */
@@ -114,6 +126,7 @@ int soft_device_open(int number)
 		err = srd_model_device_open(&soft.model, first_host() + (uint32_t)number);
 		fds[fd].file = ++soft.group->next_file;
 		fds[fd].number = (uint16_t)number;
+		soft_context_opened(fds[fd].file, soft_host_of_fd(fd));
 		soft_unlock();
 	}
 	if (!err)
@@ -131,11 +144,6 @@ int soft_device_of_fd(int fd)
 uint32_t soft_file_of_fd(int fd)
 {
 	return fd >= 0 && fd < MAX_FDS ? fds[fd].file : 0;
-}
-
-uint32_t soft_host_of_fd(int fd)
-{
-	return first_host() + fds[fd].number;
 }
 
 struct soft_object *soft_channel_of(int fd)
@@ -166,6 +174,7 @@ void soft_fd_close(int fd)
 		return;
 	if (soft_events_wanted())
 		soft_tell_close(file, host, line);
+	soft_context_closed(file);
 	soft_unwrap_file(file);
 	soft_file_release(file);
 	soft_unlock();

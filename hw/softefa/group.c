@@ -173,6 +173,7 @@ int soft_process_enter(void)
 		g->process[i].shared.num = 0;
 		lock_init(&g->process[i].life);
 		pthread_mutex_lock(&g->process[i].life);
+		g->process[i].exits = false;
 		soft.process = i;
 		soft_supervisor_wake();
 		return 0;
@@ -202,6 +203,7 @@ void soft_process_leave(uint32_t process)
 	struct soft_group *g = soft.group;
 	char path[192];
 
+	soft_contexts_lost(process);
 	for (size_t k = 0; k < sizeof(order) / sizeof(order[0]); k++)
 		for (uint32_t i = 1; i <= g->objects_high; i++)
 			if (g->object[i].kind == order[k] && g->object[i].process == process)

@@ -29,6 +29,7 @@
 #define SOFT_MAX_OBJECTS    65536
 #define SOFT_MAX_DEPTH      32768u /* libefa's counters of a queue have 16 bits */
 #define SOFT_NUM_PAGE_LISTS 20
+#define SOFT_MAX_CONTEXTS   1024 /* whose process is known */
 
 enum soft_clock {
 	SOFT_CLOCK_AUTO,   /* timers take real time, and the supervisor helps who stalls */
@@ -60,7 +61,8 @@ struct soft_cq {
 	uint32_t num_rings;
 	uint32_t written[SRD_MODEL_MAX_RINGS]; /* free-running */
 	uint32_t arrivals;                     /* in all rings */
-	uint32_t channel;                      /* object; 0: none */
+	uint32_t told;    /* entries that the stream heard of as read: blind.c */
+	uint32_t channel; /* object; 0: none */
 	uint32_t sequence;
 	uint32_t comp_events; /* written to the channel so far */
 	bool armed;
@@ -104,6 +106,14 @@ struct soft_process {
 	uint32_t generation;
 	pthread_mutex_t life;      /* robust, and held as long as the thread that entered lives */
 	struct soft_ranges shared; /* memory that the others can map: share.h */
+	bool exits;                /* it has ended by itself */
+};
+
+/* An open file of a device. */
+struct soft_context {
+	uint32_t file; /* 0: free */
+	uint8_t process;
+	uint8_t host;
 };
 
 struct soft_group {
@@ -130,6 +140,7 @@ struct soft_group {
 	uint64_t waiting; /* ... and since when, real ns */
 	char complaint[256];
 	struct soft_process process[SOFT_MAX_PROCESSES];
+	struct soft_context context[SOFT_MAX_CONTEXTS];
 	struct soft_object object[SOFT_MAX_OBJECTS];
 };
 

@@ -44,6 +44,46 @@ static uint32_t number(enum srd_recorder_kind kind, int fd, uint32_t handle, uin
 	return name;
 }
 
+/* A region of another process has these addresses too: the stream cannot tell them apart. */
+static bool is_ambiguous(uint64_t addr, uint64_t length)
+{
+	for (uint32_t i = 1; i <= soft.group->objects_high; i++) {
+		const struct soft_object *object = soft_object(i);
+
+		if (object->kind == SOFT_MR && object->process != soft.process &&
+		    srd_model_mr_meets(&soft.model, object->model, addr, length))
+			return true;
+	}
+	return false;
+}
+
+/* The stream knows memory as buffers: here is one, only just to go. */
+static void freed(int fd, uint64_t addr, uint64_t length)
+{
+	uint32_t line = soft_stack();
+	struct srd_ev_buffer_alloc made = {
+		.ev = {.type = SRD_EV_BUFFER_ALLOC,
+		       .source = SRD_SOURCE_SEAM,
+		       .host = (uint8_t)soft_host_of_fd(fd),
+		       .line = line},
+		.addr = addr,
+		.length = length,
+	};
+	struct srd_event gone = made.ev;
+
+	if (!soft_file_of_fd(fd) || !soft_events_wanted() || soft_lock())
+		return;
+	if (is_ambiguous(addr, length)) {
+		soft_unlock();
+		return;
+	}
+	made.ev.object = gone.object = ++soft.group->last_name;
+	gone.type = SRD_EV_BUFFER_FREE;
+	soft_event(&made.ev);
+	soft_event(&gone);
+	soft_unlock();
+}
+
 static void put(void *events, uint32_t num, struct srd_event *tail)
 {
 	uint8_t *at = events;
@@ -66,5 +106,6 @@ __attribute__((visibility("default"))) const struct srd_recorder srdlab_recorder
 	.asked = asked,
 	.number = number,
 	.stack = soft_stack,
+	.freed = freed,
 	.put = put,
 };

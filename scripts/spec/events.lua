@@ -108,4 +108,6 @@ return {
 	-- engine, of later versions
 	ev("peer_add", "engine", "qp", "add_peer was called and answered: this endpoint is peer number `peer` from now on.",
 		{ { "result", "u32", "errno" }, { "peer", "u32" }, { "remote_qpn", "u32" }, { "gid_hi", "u64", "hex" }, { "gid_lo", "u64", "hex" } }),
+	-- seam, of later versions
+	ev("context_lost", "seam", "context", "The process that had it open has died: the kernel released all that stood on it.", {}),
 }

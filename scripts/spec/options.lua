@@ -237,11 +237,15 @@ local commands = {
 		},
 		exits = { "passed", "failed", "usage", "skipped", "internal", "interrupted" },
 		examples = { { "srdlab replay srdlab-replay/chunks-42-seed1.json" } } },
-	{ "rules", usage = "[OPTION]... [RULE|FAMILY|CLASS]...", summary = "name the rules, explain some, or check them",
+	{ "rules", usage = "[OPTION]... [RULE|FAMILY|CLASS|TRACE]...",
+		summary = "name the rules, explain some, judge a trace by them, or check them",
 		arguments = { min = 0, complete = "rule" },
+		sets = { "judge" },
 		description = {
 			"Without arguments, prints every rule with its class and its statement; with arguments, "
 				.. "explains these: what they demand and what goes wrong on a device where they are broken.",
+			"A file is a trace that --trace of run or exec wrote: it is judged, each scenario of it by "
+				.. "itself, and violations go to standard error. Of a trace of exec, a stack is a number only.",
 			"With --check, proves the rules: queue pairs and schedulers with one planted defect each run, as "
 				.. "plug-ins, against every scenario with the tag contract. Each has a manifest: the rule that must be "
 				.. "raised first, and those that may follow. A table shows what was raised; where a plant is not "
@@ -261,6 +265,7 @@ local commands = {
 		},
 		exits = { "passed", "failed", "usage", "internal" },
 		examples = { { "srdlab rules" }, { "srdlab rules chunk.cover" },
+			{ "srdlab rules --rules law,advice run.trace", "Judge it again, by other rules." },
 			{ "srdlab rules --check", "All planted defects." },
 			{ "srdlab rules --check -v overlap", "One of them, with what was said." } } },
 	{ "show", usage = "[OPTION]... FILE", summary = "show a trace as text",

@@ -88,6 +88,12 @@ const struct srd_cqe *srd_model_cq_take(struct srd_model *m, uint32_t index)
 	return NULL;
 }
 
+const struct srd_cqe *srd_model_cq_entry(const struct srd_model *m, uint32_t cq, uint32_t ring,
+					 uint32_t counter)
+{
+	return cq_entry(m, &m->cq[cq], ring, counter);
+}
+
 static void cq_event(struct srd_model *m, uint32_t index, const struct srd_cqe *entry,
 		     const struct srd_model_qp *qp, bool lost)
 {

@@ -135,6 +135,14 @@ uint32_t srd_model_mr_key(const struct srd_model *m, uint32_t mr)
 	return m->mr[mr].key;
 }
 
+bool srd_model_mr_meets(const struct srd_model *m, uint32_t mr, uint64_t addr, uint64_t length)
+{
+	const struct srd_model_mr *region = &m->mr[mr];
+	uint64_t from = region->addr + region->shift;
+
+	return from < addr + length && addr < from + region->length;
+}
+
 /* Whether a request that is under way uses the region on its own side. */
 static bool request_uses(const struct srd_request *r, uint32_t key)
 {

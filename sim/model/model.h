@@ -240,6 +240,8 @@ int srd_model_mr_reg(struct srd_model *model, const struct srd_mr_init *init, ui
 		     uint32_t *key);
 int srd_model_mr_dereg(struct srd_model *model, uint32_t mr);
 uint32_t srd_model_mr_key(const struct srd_model *model, uint32_t mr);
+/* Whether it and LENGTH bytes at ADDR of its owner's have any in common. */
+bool srd_model_mr_meets(const struct srd_model *model, uint32_t mr, uint64_t addr, uint64_t length);
 
 /* NUMBER is the device's name of the address handle, shared as the profile says. */
 int srd_model_ah_create(struct srd_model *model, uint32_t pd, const struct srd_ah_attr *attr,
@@ -252,6 +254,9 @@ int srd_model_cq_create(struct srd_model *model, uint32_t host, uint32_t entries
 int srd_model_cq_destroy(struct srd_model *model, uint32_t cq);
 /* The oldest entry, valid until the next call, and taken; NULL: the queue is empty. */
 const struct srd_cqe *srd_model_cq_take(struct srd_model *model, uint32_t cq);
+/* Entry COUNTER of RING of CQ, free-running, which the program has not said that it read. */
+const struct srd_cqe *srd_model_cq_entry(const struct srd_model *model, uint32_t cq, uint32_t ring,
+					 uint32_t counter);
 /* The I-th entry in the ring of the send queue of QP that is not taken; NULL: there is none. */
 const struct srd_cqe *srd_model_qp_peek(const struct srd_model *model, uint32_t qp, uint32_t i);
 

@@ -18,7 +18,7 @@ static const char *class_name(enum srd_rule_class rule_class)
 	return names[rule_class];
 }
 
-/* Rules speak of lines of a script; here a line is the number of a stack. */
+/* Rules speak of lines of a script; in a program a line is the number of a stack. */
 static const char *next_line(const char *text, uint32_t *number)
 {
 	const char *at = text;
@@ -33,13 +33,13 @@ static const char *next_line(const char *text, uint32_t *number)
 	return NULL;
 }
 
-static void put_evidence(const char *text)
+static void put_evidence(const struct srd_cli_program *program, const char *text)
 {
 	const char *at;
 	uint32_t number;
 
 	while ((at = next_line(text, &number))) {
-		fprintf(stderr, "%.*sstack ", (int)(at - text), text);
+		fprintf(stderr, "%.*s%s ", (int)(at - text), text, program->line);
 		text = at + 5;
 	}
 	fprintf(stderr, "%s\n", text);
@@ -54,7 +54,8 @@ static void put_stacks(const struct srd_cli_program *program, const struct srd_v
 	for (; (at = next_line(at, &number)); at++) {
 		if (number == v->line || !number)
 			continue;
-		fprintf(stderr, "    stack %u:\n", number);
+		if (number < program->stacks.size && program->stacks.text[number])
+			fprintf(stderr, "    stack %u:\n", number);
 		srd_cli_stacks_put(&program->stacks, number, stderr);
 	}
 }
@@ -65,7 +66,9 @@ static void put_violation(const struct srd_cli_program *program, const struct sr
 
 	fprintf(stderr, "srdlab: %s %s: %s\n    ", class_name(rule->rule_class), rule->id,
 		rule->statement);
-	put_evidence(v->evidence);
+	put_evidence(program, v->evidence);
+	if (v->line)
+		fprintf(stderr, "    at %s %u\n", program->line, v->line);
 	put_stacks(program, v);
 	fprintf(stderr, "    %s\n", rule->why);
 }
@@ -128,6 +131,7 @@ int srd_cli_program_open(struct srd_cli_program *program,
 	int rc = 0;
 
 	*program = (struct srd_cli_program){
+		.line = options->script ? "line" : "stack",
 		.record = {.stream = &program->stream, .context = program, .stack = add_stack},
 	};
 	if (options->rules)
@@ -147,6 +151,12 @@ int srd_cli_program_open(struct srd_cli_program *program,
 		srd_stream_add(&program->stream, after_event, program);
 	}
 	return 0;
+}
+
+void srd_cli_program_event(struct srd_cli_program *program, const struct srd_event *event)
+{
+	for (uint32_t i = 0; i < program->stream.num_readers; i++)
+		program->stream.readers[i].fn(program->stream.readers[i].reader, event);
 }
 
 bool srd_cli_program_wanted(const struct srd_cli_program *program)

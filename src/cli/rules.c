@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* srdlab rules: every rule with its statement, some explained, or all of them proven. */
+/* srdlab rules: every rule with its statement, some explained, a trace judged, or all proven. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
 #include "cli/plants.h"
+#include "cli/program.h"
 #include "rules/rules.h"
 #include "verbs/alloc.h"
 #include "verbs/nearest.h"
@@ -96,7 +97,12 @@ int srd_cli_rules(const struct srd_cli_rules_options *options)
 	for (int i = 0; i < srd_num_rules && !options->arguments.count; i++)
 		put_line(&srd_rule_infos[i]);
 	for (int i = 0; i < options->arguments.count; i++)
-		if (!put(options->arguments.items[i]))
-			status = refuse(options->arguments.items[i]);
+		if (!put(options->arguments.items[i])) {
+			const char *name = options->arguments.items[i];
+			int one = srd_cli_is_file(name) ? srd_cli_judge_trace(&options->judge, name)
+							: refuse(name);
+
+			status = one ? one : status;
+		}
 	return status;
 }

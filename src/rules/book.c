@@ -492,3 +492,37 @@ void srd_book_dev_qp_state(struct srd_book *book, const struct srd_event *event)
 {
 	book->qp->moved = true;
 }
+
+/* --- the end of a process --- */
+
+static bool stands_on(const struct srd_thing *thing, const struct srd_thing *below)
+{
+	for (int i = 0; i < 3 && thing->below[i]; i++)
+		if (thing->below[i] == below || stands_on(thing->below[i], below))
+			return true;
+	return false;
+}
+
+/* Objects that stand on others are newer than these: the list has them first. */
+void srd_book_context_lost(struct srd_book *book, const struct srd_event *event)
+{
+	struct srd_thing *context = book->thing;
+
+	for (struct srd_thing *thing = book->all; thing; thing = thing->next) {
+		if (!thing->alive || !stands_on(thing, context))
+			continue;
+		book->thing = thing;
+		book->qp = (struct srd_book_qp *)thing;
+		if (thing->kind == SRD_KIND_QP)
+			srd_book_qp_destroy(book, event);
+		else if (thing->kind == SRD_KIND_MR)
+			srd_book_mr_dereg(book, event);
+		else if (thing->kind == SRD_KIND_AH)
+			srd_book_ah_destroy(book, event);
+		else
+			end(book, thing, event);
+	}
+	book->thing = context;
+	book->qp = NULL;
+	end(book, context, event);
+}

@@ -20,6 +20,7 @@ static srd_apply_fn *const changers[SRD_NUM_EVENT_TYPES] = {
 	[SRD_EV_SCHEDULER_OPEN] = srd_book_scheduler_open,
 	[SRD_EV_SCHEDULER_CLOSE] = srd_book_scheduler_close,
 	[SRD_EV_DEVICE_CLOSE] = srd_book_thing_end,
+	[SRD_EV_CONTEXT_LOST] = srd_book_context_lost,
 	[SRD_EV_PD_DEALLOC] = srd_book_thing_end,
 	[SRD_EV_MR_DEREG] = srd_book_mr_dereg,
 	[SRD_EV_CQ_DESTROY] = srd_book_thing_end,

@@ -96,6 +96,30 @@ static void leak_names_the_first(void **state)
 	world_release(&w);
 }
 
+/* The kernel releases what a process had that died, requests in flight included. */
+static void death_is_no_leak(void **state)
+{
+	const struct srd_violation *list;
+	struct world w;
+
+	world_open(&w, "law");
+	raw_post(&w, good_post(&w, 0, 8));
+	EMIT(&w, CONTEXT_LOST, context_lost, H(0), );
+	EMIT(&w, CONTEXT_LOST, context_lost, H(1), );
+	for (uint32_t h = 0; h < 2; h++)
+		EMIT(&w, BUFFER_FREE, buffer_free, H(h), );
+	if (world_finish(&w, &list))
+		fail_msg("%s: %s", rule_of(&list[0]), list[0].evidence);
+	world_release(&w);
+	/* Only what stood on it is gone. */
+	world_open(&w, "law");
+	EMIT(&w, CONTEXT_LOST, context_lost, H(0), );
+	assert_int_equal(world_finish(&w, &list), 7);
+	for (int i = 0; i < 7; i++)
+		assert_string_equal(rule_of(&list[i]), "lifetime.leak");
+	world_release(&w);
+}
+
 static void each_rule_fires(void **state)
 {
 	static const struct rule_case cases[] = {
@@ -118,6 +142,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_rule_fires),
 		cmocka_unit_test(leak_names_the_first),
+		cmocka_unit_test(death_is_no_leak),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

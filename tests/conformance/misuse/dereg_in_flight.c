@@ -4,7 +4,7 @@
 
 int main(void)
 {
-	struct rig rig;
+	struct rig rig = {0};
 
 	rig_open(&rig);
 	rig_connect(&rig);

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <string.h>
-
 #include "rig.h"
 
 static struct ibv_qp *make_qp(struct rig *rig, struct ibv_cq *cq)
@@ -24,33 +22,42 @@ static struct ibv_qp *make_qp(struct rig *rig, struct ibv_cq *cq)
 	return qp;
 }
 
-void rig_open(struct rig *rig)
+void rig_open_device(struct rig *rig)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
 	struct ibv_ah_attr ah = {.is_global = 1, .port_num = 1};
+	int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
 
-	memset(rig, 0, sizeof(*rig));
 	RIG_NEED(list && list[0]);
-	rig->context = ibv_open_device(list[0]);
+	rig->context = ibv_open_device(list[rig->device]);
 	RIG_NEED(rig->context);
 	ibv_free_device_list(list);
 	rig->pd = ibv_alloc_pd(rig->context);
 	RIG_NEED(rig->pd);
 	rig->buffer = calloc(1, RIG_SIZE);
 	RIG_NEED(rig->buffer);
-	rig->mr = ibv_reg_mr(rig->pd, rig->buffer, RIG_SIZE,
-			     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-				     IBV_ACCESS_REMOTE_READ);
+	rig->mr = ibv_reg_mr(rig->pd, rig->buffer, RIG_SIZE, rig->access ? rig->access : access);
 	RIG_NEED(rig->mr);
 	RIG_NEED(!ibv_query_gid(rig->context, 1, 0, &ah.grh.dgid));
 	rig->ah = ibv_create_ah(rig->pd, &ah);
 	RIG_NEED(rig->ah);
+}
+
+void rig_open_queues(struct rig *rig)
+{
 	for (int i = 0; i < 2; i++) {
-		rig->cq[i] = ibv_create_cq(rig->context, 2 * RIG_DEPTH, NULL, NULL, 0);
+		rig->cq[i] = ibv_create_cq(rig->context, rig->cqe ? rig->cqe : 2 * RIG_DEPTH, NULL,
+					   NULL, 0);
 		RIG_NEED(rig->cq[i]);
 		rig->qp[i] = make_qp(rig, rig->cq[i]);
 		rig->ex[i] = ibv_qp_to_qp_ex(rig->qp[i]);
 	}
+}
+
+void rig_open(struct rig *rig)
+{
+	rig_open_device(rig);
+	rig_open_queues(rig);
 }
 
 void rig_to(struct ibv_qp *qp, enum ibv_qp_state state, uint32_t qkey)
@@ -74,7 +81,7 @@ void rig_connect(struct rig *rig)
 	}
 }
 
-void rig_close(struct rig *rig)
+void rig_close_queues(struct rig *rig)
 {
 	for (int i = 0; i < 2; i++)
 		if (rig->qp[i])
@@ -82,6 +89,15 @@ void rig_close(struct rig *rig)
 	for (int i = 0; i < 2; i++)
 		if (rig->cq[i])
 			RIG_NEED(!ibv_destroy_cq(rig->cq[i]));
+	for (int i = 0; i < 2; i++) {
+		rig->qp[i] = NULL;
+		rig->cq[i] = NULL;
+	}
+}
+
+void rig_close(struct rig *rig)
+{
+	rig_close_queues(rig);
 	if (rig->ah)
 		RIG_NEED(!ibv_destroy_ah(rig->ah));
 	if (rig->mr)
@@ -104,6 +120,17 @@ int rig_read(struct rig *rig, uint64_t wr_id, uint32_t length)
 {
 	ibv_wr_start(rig->ex[0]);
 	rig_build(rig, wr_id, length);
+	return ibv_wr_complete(rig->ex[0]);
+}
+
+int rig_send(struct rig *rig, uint64_t wr_id, uint32_t length)
+{
+	ibv_wr_start(rig->ex[0]);
+	rig->ex[0]->wr_id = wr_id;
+	rig->ex[0]->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_send(rig->ex[0]);
+	ibv_wr_set_sge(rig->ex[0], rig->mr->lkey, (uintptr_t)rig->buffer, length);
+	ibv_wr_set_ud_addr(rig->ex[0], rig->ah, rig->qp[1]->qp_num, RIG_QKEY);
 	return ibv_wr_complete(rig->ex[0]);
 }
 

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+#include "blind.h"
+#include "engine.h"
+
+#define SGE_THEN_UD_ADDR 0x31 /* of srd_ev_wr_post.setters */
+#define SGE_ALONE        0x1
+
+#define EVENT(kind, object_)                                                 \
+	{                                                                    \
+		.type = SRD_EV_##kind, .source = SRD_SOURCE_SEAM,            \
+		.host = soft_object_host(object_), .object = (object_)->name \
+	}
+
+static uint8_t soft_object_host(const struct soft_object *object)
+{
+	for (uint32_t i = 0; i < SOFT_MAX_CONTEXTS; i++)
+		if (soft.group->context[i].file == object->file)
+			return soft.group->context[i].host;
+	return 0;
+}
+
+/* The address handle with the device's NUMBER in the file of QP: any of those that share it. */
+static uint32_t ah_name(const struct soft_object *qp, uint16_t number)
+{
+	for (uint32_t i = 1; number && i <= soft.group->objects_high; i++) {
+		const struct soft_object *object = soft_object(i);
+
+		if (object->kind == SOFT_AH && object->file == qp->file && object->number == number)
+			return object->name;
+	}
+	return 0;
+}
+
+static bool is_rdma(uint8_t opcode)
+{
+	return opcode != SRD_WR_SEND && opcode != SRD_WR_SEND_WITH_IMM;
+}
+
+void soft_blind_send(const struct soft_object *qp, const struct srd_request *r)
+{
+	struct srd_ev_session_complete end = {.ev = EVENT(SESSION_COMPLETE, qp), .num_wr = 1};
+	struct srd_ev_wr_post post = {
+		.ev = EVENT(WR_POST, qp),
+		.wr_id = r->id,
+		.length = r->is_inline ? r->inline_length : 0,
+		.ah = ah_name(qp, r->ah),
+		.remote_qpn = r->dest_qpn,
+		.remote_qkey = r->qkey,
+		.imm_data = r->imm_data,
+		.opcode = r->opcode,
+		.num_sge = r->num_sge,
+		.wr_flags = SRD_SEND_SIGNALED,
+		.inline_data = r->is_inline,
+		/* Without a destination all of it is 0. */
+		.setters = r->ah || r->dest_qpn || r->qkey ? SGE_THEN_UD_ADDR : SGE_ALONE,
+	};
+
+	/* Its id may be that of one whose completion was read just now. */
+	if (soft_object(qp->qp.send_cq)->cq.num_rings == 1)
+		soft_cq_look(soft_object(qp->qp.send_cq));
+	if (is_rdma(r->opcode)) {
+		post.remote_addr = r->remote_addr;
+		post.rkey = r->rkey;
+	}
+	for (int i = 0; i < r->num_sge; i++)
+		post.length += r->sge[i].length;
+	if (r->num_sge) {
+		post.addr = r->sge[0].addr;
+		post.lkey = r->sge[0].lkey;
+	}
+	if (r->num_sge > 1) {
+		post.addr2 = r->sge[1].addr;
+		post.length2 = r->sge[1].length;
+		post.lkey2 = r->sge[1].lkey;
+	}
+	soft_event(&post.ev);
+	soft_event(&end.ev);
+}
+
+void soft_blind_receive(const struct soft_object *qp, const struct srd_receive *receive)
+{
+	struct srd_ev_recv_post e = {
+		.ev = EVENT(RECV_POST, qp),
+		.wr_id = receive->id,
+		.addr = receive->sge[0].addr,
+		.length = receive->sge[0].length,
+		.lkey = receive->sge[0].lkey,
+		.num_sge = receive->num_sge,
+	};
+
+	soft_event(&e.ev);
+}
+
+/* As libefa reads an entry, which calls a read SEND. */
+static void tell_entry(const struct soft_object *cq, const struct srd_cqe *entry)
+{
+	bool receive = entry->flags & SRD_CQE_RECEIVE, write = entry->op == SRD_OP_TYPE_RDMA_WRITE;
+	struct srd_ev_wc e = {
+		.ev = EVENT(WC, cq),
+		.wr_id = entry->id,
+		.qp_num = entry->qpn,
+		.status = (uint32_t)srd_efa_status_to_wc(entry->status),
+		.vendor_err = entry->status,
+		.opcode = write ? SRD_WC_RDMA_WRITE : SRD_WC_SEND,
+	};
+
+	if (receive) {
+		e.opcode = write ? SRD_WC_RECV_RDMA_WITH_IMM : SRD_WC_RECV;
+		e.byte_len = entry->length;
+		e.src_qp = entry->src_qpn;
+		e.wc_flags = entry->flags & SRD_CQE_HAS_IMM ? SRD_WC_WITH_IMM : 0;
+		e.imm_data = entry->flags & SRD_CQE_HAS_IMM ? entry->imm_data : 0;
+	}
+	soft_event(&e.ev);
+}
+
+void soft_blind_written(const struct soft_object *cq, const struct srd_cqe *entry)
+{
+	tell_entry(cq, entry);
+}
+
+void soft_blind_read(struct soft_object *object)
+{
+	struct soft_cq *cq = &object->cq;
+
+	for (; cq->told != cq->ring.done; cq->told++)
+		tell_entry(object, srd_model_cq_entry(&soft.model, object->model, 0, cq->told));
+}

@@ -1,0 +1,64 @@
+#!/bin/sh
+# shellcheck disable=SC2016
+# What srdlab exec makes of a program that breaks a law: statuses, files, suppressions.
+# usage: judged.sh SRDLAB DEREG_IN_FLIGHT
+set -u
+srdlab=$1 program=$2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failures=0
+
+# want WHAT EXPECTED GOT
+want() {
+	[ "$2" = "$3" ] && return
+	echo "$1: \"$3\" instead of \"$2\""
+	failures=$((failures + 1))
+}
+
+status() {
+	"$srdlab" exec "$@" >/dev/null 2>&1
+	echo $?
+}
+
+want "the program's own status" 3 "$(status --rules law -- sh -c '"$0"; exit 3' "$program")"
+want "a signal" 137 "$(status --rules law --error-exitcode 9 -- sh -c 'kill -9 $$')"
+want "that of a violation" 9 "$(status --rules law --error-exitcode 9 -- sh -c '"$0"; exit 3' "$program")"
+want "of other rules" 0 "$(status --rules chunk --error-exitcode 9 -- "$program")"
+want "no such rule" 2 "$(status --rules nonsense -- "$program")"
+want "no such suppressions" 2 "$(status --rules law --suppressions /no/such -- "$program")"
+want "suppressions of nothing" 2 "$(status --suppressions /dev/null -- "$program")"
+want "a status of nothing" 2 "$(status --error-exitcode 9 -- "$program")"
+want "a trace that cannot be" 2 "$(status --trace /no/such/file -- "$program")"
+
+echo 'memory.dereg # known' >"$folder/known"
+want "what is suppressed" 0 "$(status --rules law --suppressions "$folder/known" --error-exitcode 9 -- "$program")"
+echo 'memory.rkey # never comes' >"$folder/other"
+want "a suppression of nothing" 1 "$("$srdlab" exec --rules law --suppressions "$folder/other" -- "$program" 2>&1 |
+	grep -c 'nothing needed')"
+
+out=$("$srdlab" exec --rules law --trace "$folder/trace" --timeline "$folder/timeline" -- "$program" 2>&1)
+want "the rule" 1 "$(echo "$out" | grep -c '^srdlab: law memory.dereg')"
+want "the summary" 1 "$(echo "$out" | grep -c '^srdlab: 1 violations$')"
+if command -v addr2line >/dev/null; then
+	want "its stack" 1 "$(echo "$out" | grep -c '#1 main at dereg_in_flight.c:')"
+	want "that of the post" 1 "$(echo "$out" | grep -c 'rig_read at rig.c:')"
+fi
+want "events of the trace" 1 "$("$srdlab" show "$folder/trace" | grep -c ' mr_dereg ')"
+want "the timeline" 1 "$(grep -c '"mr_dereg\|"traceEvents\|^\[' "$folder/timeline" | head -c 1)"
+"$srdlab" rules "$folder/trace" 2>"$folder/again"
+want "the trace, judged" 1 $?
+want "by the same rule" 1 "$(grep -c '^srdlab: law memory.dereg' "$folder/again")"
+"$srdlab" rules --rules chunk "$folder/trace" 2>/dev/null
+want "the trace, judged by others" 0 $?
+"$srdlab" rules "$folder/known" 2>/dev/null
+want "no trace" 2 $?
+
+"$srdlab" exec --group "j$$" -- sh -c 'env -u LD_PRELOAD "$0" exec --group "$1" --rules law -- true' \
+	"$srdlab" "j$$" 2>"$folder/late"
+want "rules in the middle of a group" 2 $?
+want "and why" 1 "$(grep -c 'only the first program' "$folder/late")"
+
+# A process that is killed leaves nothing that it could have destroyed.
+want "no leak of the dead" 0 "$(status --rules lifetime --error-exitcode 9 -- sh -c '
+	"$0" & sleep 1; kill -9 $!; wait' "$3")"
+exit $((failures > 0))
