@@ -107,6 +107,7 @@ static int query_port(struct srd_verbs *verbs, struct srd_context *context, uint
 		.gid_tbl_len = ibv.gid_tbl_len,
 		.pkey_tbl_len = ibv.pkey_tbl_len,
 		.lid = ibv.lid,
+		.active_mtu = (uint8_t)ibv.active_mtu,
 	};
 	return 0;
 }

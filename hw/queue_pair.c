@@ -145,6 +145,11 @@ static struct ibv_qp *create_ibv_qp(struct hw *hw, struct srd_qp_init_attr_ex *a
 	struct efadv_qp_init_attr efadv;
 	struct ibv_qp *qp;
 
+	if (!efa) {
+		qp = ibv_create_qp_ex(hw->ibv, &ibv);
+		attr->cap = from_ibv_cap(&ibv.cap);
+		return qp;
+	}
 	/* libefa divides by it, whatever is wrong besides. */
 	if (!attr->cap.max_recv_sge) {
 		errno = EINVAL;

@@ -144,6 +144,9 @@ static void wr_set_ud_addr(struct srd_verbs *verbs, struct srd_qp *srd, struct s
 
 	if (qp->in_session && !ah)
 		latch(qp, EINVAL);
+	/* A connected queue pair has no such setter. */
+	if (qp->in_session && qp->ex && !qp->ex->wr_set_ud_addr)
+		latch(qp, EOPNOTSUPP);
 	if (may_set(qp))
 		ibv_wr_set_ud_addr(qp->ex, HW_OF(hw_ah, ah)->ibv, remote_qpn, remote_qkey);
 }

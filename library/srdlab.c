@@ -8,7 +8,7 @@
 #include <srdlab/srdlab.h>
 
 #include "mock.h"
-#include "qp/efa_srd.h"
+#include "qp/transport.h"
 #include "qp/observe.h"
 #include "qp/scheduler.h"
 #include "rules/rules.h"
@@ -214,8 +214,9 @@ int srdlab_queue_pair(struct srdlab *lab, const struct srd_queue_pair_ops *ops, 
 		      const struct srd_queue_pair_config *config, struct srd_cq *send_cq,
 		      struct srd_cq *recv_cq, struct srd_queue_pair **out, struct srd_error *error)
 {
-	return srd_observed_queue_pair_create(ops ? ops : &srd_efa_srd_ops, &lab->stream,
-					      lab->verbs, pd, config, send_cq, recv_cq, out, error);
+	return srd_observed_queue_pair_create(ops ? ops : srd_queue_pair_ops_for(lab->verbs),
+					      &lab->stream, lab->verbs, pd, config, send_cq,
+					      recv_cq, out, error);
 }
 
 int srdlab_scheduler(struct srdlab *lab, const struct srd_scheduler_ops *ops,

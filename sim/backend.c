@@ -120,12 +120,15 @@ static int mock_open(const struct srd_backend_options *options, struct srd_verbs
 		.store = memory_store,
 	};
 	fill_table(&door->verbs);
+	if (door_is_rc(door))
+		door->verbs.can |= SRD_VERBS_IS_RC;
 	/* libefa shows a read as a send. */
 	door->send_opcode[SRD_OP_TYPE_SEND] = SRD_WC_SEND;
 	door->send_opcode[SRD_OP_TYPE_RDMA_WRITE] = SRD_WC_RDMA_WRITE;
 	door->send_opcode[SRD_OP_TYPE_RDMA_READ] =
-		profile->read_opcode == SRD_PROFILE_READ_OPCODE_SEND ? SRD_WC_SEND
-								     : SRD_WC_RDMA_READ;
+		profile->read_opcode == SRD_PROFILE_READ_OPCODE_SEND && !door_is_rc(door)
+			? SRD_WC_SEND
+			: SRD_WC_RDMA_READ;
 	*out = &door->verbs;
 	return 0;
 

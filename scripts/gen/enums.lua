@@ -107,6 +107,8 @@ c:put("const struct srd_enum_info *const srd_enum_infos[SRD_NUM_ENUMS] = {\n\t%s
 h:put [[
 /* What libefa makes of an EFA status: GENERAL_ERR for one that it does not know. */
 enum srd_wc_status srd_efa_status_to_wc(uint32_t status);
+/* What a reliable-connected queue pair says for the cause that EFA gives STATUS for. */
+enum srd_wc_status srd_efa_status_to_rc(uint32_t status);
 /* A sentence that says what an EFA status means; "reserved" for one that is not defined. */
 const char *srd_efa_status_meaning(uint32_t status);
 /* Whether the initiator finds it by itself: no packet left for it. */
@@ -120,14 +122,17 @@ int srd_efa_status_is_local(uint32_t status);
 
 #endif
 ]]
-c:put("enum srd_wc_status srd_efa_status_to_wc(uint32_t status)\n{\n\tswitch (status) {\n")
-for _, s in ipairs(statuses) do
-	c:put("\tcase %d:\n\t\treturn SRD_WC_%s;\n", s[1], s[3])
+for _, map in ipairs { { "srd_efa_status_to_wc", 3 }, { "srd_efa_status_to_rc", 5 } } do
+	local name, column = table.unpack(map)
+	c:put("enum srd_wc_status %s(uint32_t status)\n{\n\tswitch (status) {\n", name)
+	for _, s in ipairs(statuses) do
+		c:put("\tcase %d:\n\t\treturn SRD_WC_%s;\n", s[1], s[column])
+	end
+	c:put("\t}\n\treturn SRD_WC_GENERAL_ERR;\n}\n\n")
 end
-c:put("\t}\n\treturn SRD_WC_GENERAL_ERR;\n}\n\n")
 c:put("const char *srd_efa_status_meaning(uint32_t status)\n{\n\tswitch (status) {\n")
 for _, s in ipairs(statuses) do
-	c:put("\tcase %d:\n\t\treturn \"%s\";\n", s[1], s[5])
+	c:put("\tcase %d:\n\t\treturn \"%s\";\n", s[1], s[6])
 end
 c:put("\t}\n\treturn \"reserved\";\n}\n\n")
 c:put("int srd_efa_status_is_local(uint32_t status)\n{\n\tswitch (status) {\n")

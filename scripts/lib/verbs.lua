@@ -49,7 +49,9 @@ local function build(self, wr, peer)
 	elseif near then
 		self:wr_set_sge(near)
 	end
-	self:wr_set_ud_addr(wr.peer or peer)
+	if wr.peer or peer then -- a connected queue pair knows its own
+		self:wr_set_ud_addr(wr.peer or peer)
+	end
 end
 
 --- A session of all these requests; the errno of its end.

@@ -47,7 +47,9 @@ srd.scenario("a write completes as a write, a read as a send", {
 	t:expect(wc.opcode):equals "IBV_WC_SEND"
 end)
 
-srd.scenario("the queue pair hands completions on one by one", { tags = { "contract", "completion" } }, function(t)
+srd.scenario("the queue pair hands completions on one by one", {
+	tags = { "contract", "srd", "completion" },
+}, function(t)
 	local s = polled(t, {})
 	t:expect(s.q:poll "send"):equals(nil)
 	t:expect(post(s, 0)):equals "OK"

@@ -106,7 +106,7 @@ srd.scenario("a connect that failed goes on where it stopped", {
 end)
 
 srd.scenario("an address handle that is refused leaves the queue pair in RESET", {
-	tags = { "contract", "errors" },
+	tags = { "contract", "srd", "errors" },
 }, function(t)
 	local a, b = t:host("a"):queue_pair {}, t:host("b"):queue_pair {}
 	t:fail_call("create_ah", { errno = "ENOMEM" })
@@ -151,11 +151,9 @@ srd.scenario("a device without RDMA is refused with what it can do", {
 	end):raises()
 end)
 
-srd.scenario("a creation that fails leaves nothing behind", {
-	tags = { "contract", "errors" },
-}, function(t)
+local function creation_fails(t, verbs)
 	local a = t:host "a"
-	for _, verb in ipairs { "create_cq", "query_gid", "efa_query_device", "create_qp_ex" } do
+	for _, verb in ipairs(verbs) do
 		t:fail_call(verb, { errno = "ENOMEM" })
 		t:expect(function()
 			a:queue_pair {}
@@ -163,6 +161,18 @@ srd.scenario("a creation that fails leaves nothing behind", {
 		t:restore_calls()
 	end
 	t:expect(a:queue_pair {}):is "RESET"
+end
+
+srd.scenario("a creation that fails leaves nothing behind", {
+	tags = { "contract", "errors" },
+}, function(t)
+	creation_fails(t, { "create_cq", "query_gid", "create_qp_ex" })
+end)
+
+srd.scenario("a device whose EFA attributes are refused leaves nothing behind", {
+	tags = { "contract", "srd", "errors" },
+}, function(t)
+	creation_fails(t, { "efa_query_device" })
 end)
 
 srd.scenario("one host with itself", { tags = { "contract" } }, function(t)
@@ -242,7 +252,7 @@ end)
 
 srd.scenario("a connect goes the way of masks 0x71, 0x1 and 0x10001, and only once", {
 	description = "The rule state.path looks at it; here at what the device holds in the end.",
-	tags = { "contract", "state" },
+	tags = { "contract", "srd", "state" },
 }, function(t)
 	local a, b = t:host("a"):queue_pair { psn = 0xabcdef }, t:host("b"):queue_pair {}
 	t:connect(a, b)

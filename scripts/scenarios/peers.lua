@@ -49,7 +49,7 @@ srd.scenario("a peer in RTR is ready, one that is reset no longer", { tags = { "
 end)
 
 srd.scenario("each side of a connection names the other, or a rule says so", {
-	tags = { "contract", "peer" },
+	tags = { "contract", "srd", "peer" },
 	violates = "address.mutual",
 }, function(t)
 	local p = t:pair { memory = 64, connect = false }

@@ -65,7 +65,8 @@ return {
 	ev("qp_destroy", "seam", "qp", "", {}),
 	ev("qp_modify", "seam", "qp", "result is a positive errno or 0; from is the state cached before.",
 		{ { "mask", "qp_attr_mask" }, { "from", "qp_state" }, { "to", "qp_state" }, { "result", "u32", "errno" },
-			{ "qkey", "u32", "hex" }, { "sq_psn", "u32" }, { "pkey_index", "u16" }, { "port_num", "u8" }, { "rnr_retry", "u8" } }),
+			{ "qkey", "u32", "hex" }, { "sq_psn", "u32" }, { "pkey_index", "u16" }, { "port_num", "u8" }, { "rnr_retry", "u8" },
+			{ "dest_qp_num", "u32" }, { "gid_hi", "u64", "hex" }, { "gid_lo", "u64", "hex" } }),
 	ev("qp_query", "seam", "qp", "", { { "mask", "qp_attr_mask" }, { "state", "qp_state" }, { "result", "u32", "errno" } }),
 	ev("session_start", "seam", "qp", "wr_start.", { { "state", "qp_state" } }),
 	-- line and op are those of the builder call, time that of the end of the session; length

@@ -14,6 +14,8 @@ end
 local live = { live = true }
 
 return {
+	f("transport", { "srd", "rc" }, "srd", nil, "srdlab",
+		"reliable queue pairs that the device has: EFA's, or those of any other RDMA device"),
 	-- limits
 	f("vendor_part_id", "u32", 0xefa1, { 0, 0xffff }, capture, "PCI device id"),
 	f("max_qp", "u32", 256, { 1, 65535 }, capture, "queue pairs"),

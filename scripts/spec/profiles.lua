@@ -12,6 +12,13 @@ return {
 		doc = "0xefa1 without RDMA read and write",
 		set = { cap_rdma_read = false, cap_rdma_write = false, max_rdma_size = 0, max_sge_rd = 0 },
 	},
+	rc = {
+		doc = "no EFA: a device with reliable-connected queue pairs, for the contrast. Its limits are a guess",
+		set = {
+			transport = "rc", vendor_part_id = 0, max_sq_sge = 2, max_rq_sge = 30, mtu = 4096, paths = 1,
+			cap_rnr_retry = true, cap_unsolicited_write_recv = false,
+		},
+	},
 	huge = {
 		doc = "lifted limits: thousands of queue pairs, regions of terabytes. No device is like it",
 		set = {

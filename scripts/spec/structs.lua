@@ -46,7 +46,7 @@ return {
 		name = "port_attr", c = "struct srd_port_attr", doc = "ibv_query_port",
 		fields = list {
 			f("state", "enum:port_state"), f("max_msg_sz", "u32"), f("gid_tbl_len", "u32"),
-			f("pkey_tbl_len", "u16"), f("lid", "u16"),
+			f("pkey_tbl_len", "u16"), f("lid", "u16"), f("active_mtu", "u8"),
 		},
 	},
 	{
@@ -114,6 +114,10 @@ return {
 		fields = list {
 			"max_send_wr", "max_recv_wr", "max_send_sge", "max_recv_sge", "psn", "qkey",
 			f("pkey_index", "u16"), f("port_num", "u8"),
+			f("sgid_index", "u8"), f("path_mtu", "u8", { range = { 0, 5 } }),
+			f("timeout", "u8", { range = { 0, 31 } }), f("retry_cnt", "u8", { range = { 0, 7 } }),
+			f("rnr_retry", "u8", { range = { 0, 7 } }), f("min_rnr_timer", "u8", { range = { 0, 31 } }),
+			f("max_rd_atomic", "u8"), f("max_dest_rd_atomic", "u8"),
 			f("send_cq", "any", { only = "in" }), f("recv_cq", "any", { only = "in" }),
 		},
 	},

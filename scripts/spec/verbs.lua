@@ -27,7 +27,7 @@ return {
 		"ibv_query_device."),
 	op("efa_query_device", "errno",
 		{ "struct srd_context *context", "struct srd_efa_device_attr *attr" },
-		"efadv_query_device."),
+		"efadv_query_device. EOPNOTSUPP: not an EFA device."),
 	op("query_port", "errno",
 		{ "struct srd_context *context", "uint8_t port_num", "struct srd_port_attr *attr" },
 		"ibv_query_port. EINVAL: EFA has port 1 only."),
@@ -55,7 +55,8 @@ return {
 	op("create_qp_ex", "object:qp",
 		{ "struct srd_context *context", "struct srd_qp_init_attr_ex *attr",
 			"const struct srd_efa_qp_init_attr *efa" },
-		"efadv_create_qp_ex; the granted depths are written back into ATTR."),
+		"efadv_create_qp_ex, or ibv_create_qp_ex where EFA is NULL; the granted depths are written "
+		.. "back into ATTR. EOPNOTSUPP: the device has no queue pairs of this type."),
 	op("destroy_qp", "errno", { "struct srd_qp *qp" },
 		"ibv_destroy_qp; a session that is open is aborted first."),
 	op("modify_qp", "errno",

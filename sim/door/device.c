@@ -96,6 +96,8 @@ static int efa_query_device(struct srd_verbs *verbs, struct srd_context *context
 	/* The driver reports this one always (amzn-drivers efa_verbs.c). */
 	uint32_t caps = SRD_EFADV_DEVICE_ATTR_CAPS_CQ_WITH_SGID;
 
+	if (door_is_rc(door_of(verbs)))
+		return EOPNOTSUPP;
 	if (p->cap_rdma_read)
 		caps |= SRD_EFADV_DEVICE_ATTR_CAPS_RDMA_READ;
 	if (p->cap_rdma_write)
@@ -120,13 +122,17 @@ static int efa_query_device(struct srd_verbs *verbs, struct srd_context *context
 static int query_port(struct srd_verbs *verbs, struct srd_context *context, uint8_t port_num,
 		      struct srd_port_attr *attr)
 {
+	const struct srd_profile *p = door_profile(door_of(verbs));
+
 	if (port_num != 1)
 		return EINVAL;
 	*attr = (struct srd_port_attr){
 		.state = SRD_PORT_ACTIVE,
-		.max_msg_sz = door_profile(door_of(verbs))->mtu,
+		/* A message of EFA is a packet, a connected one has many. */
+		.max_msg_sz = (uint32_t)(door_is_rc(door_of(verbs)) ? p->max_rdma_size : p->mtu),
 		.gid_tbl_len = 1,
 		.pkey_tbl_len = 1,
+		.active_mtu = 5,
 	};
 	return 0;
 }

@@ -97,6 +97,7 @@ struct door_qp {
 	uint16_t max_recv_sge;
 	uint16_t max_rdma_sge;
 	bool signal_all;
+	bool rc;
 };
 
 enum door_kind {
@@ -160,6 +161,12 @@ static inline uint32_t door_handle(struct srd_door *door, enum door_kind kind)
 static inline const struct srd_profile *door_profile(const struct srd_door *door)
 {
 	return srd_model_profile(&door->model);
+}
+
+/* Not an EFA device but one with connected queue pairs, and its provider instead of libefa. */
+static inline bool door_is_rc(const struct srd_door *door)
+{
+	return door_profile(door)->transport == SRD_PROFILE_TRANSPORT_RC;
 }
 
 /* The smallest power of two that is VALUE at least; 1 for 0, which is what x86 makes of it. */

@@ -7,7 +7,7 @@
 
 static int recv_validate(const struct door_qp *qp, const struct srd_recv_wr *wr)
 {
-	if (qp->qp.state == SRD_QPS_RESET || qp->qp.state == SRD_QPS_ERR)
+	if (qp->qp.state == SRD_QPS_RESET || (qp->qp.state == SRD_QPS_ERR && !qp->rc))
 		return EINVAL;
 	if (wr->num_sge < 0 || wr->num_sge > qp->max_recv_sge)
 		return EINVAL;
@@ -44,6 +44,7 @@ static void send_entry(const struct srd_door *door, struct door_qp *qp, const st
 	wc->opcode = door->send_opcode[cqe->op];
 	wc->wr_id = door_wq_wr_id(&qp->sq, cqe->id);
 	door_wq_give(&qp->sq, cqe->id);
+	qp->sq.completed += cqe->silent;
 }
 
 static void recv_entry(struct door_qp *qp, const struct srd_cqe *cqe, struct srd_wc *wc)
@@ -83,6 +84,11 @@ static int poll_entry(struct srd_door *door, struct door_context *context,
 		return EINVAL;
 	wc->status = srd_efa_status_to_wc(cqe->status);
 	wc->vendor_err = cqe->status;
+	if (unlikely(qp->rc)) {
+		/* A vendor's own, of which the model has none. */
+		wc->status = srd_efa_status_to_rc(cqe->status);
+		wc->vendor_err = 0;
+	}
 	wc->wc_flags = 0;
 	wc->qp_num = cqe->qpn;
 	if (likely(!(cqe->flags & SRD_CQE_RECEIVE)))

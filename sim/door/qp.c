@@ -35,6 +35,22 @@ static int check_attr(const struct srd_profile *p, const struct srd_qp_init_attr
 	return attr->recv_cq && attr->send_cq ? 0 : EINVAL;
 }
 
+/* What providers of connected queue pairs ask for. */
+static int check_rc_attr(const struct srd_profile *p, const struct srd_qp_init_attr_ex *attr)
+{
+	const struct srd_qp_cap *cap = &attr->cap;
+
+	if (attr->comp_mask & ~(SRD_QP_INIT_ATTR_PD | SRD_QP_INIT_ATTR_SEND_OPS_FLAGS))
+		return EOPNOTSUPP;
+	if (!(attr->comp_mask & SRD_QP_INIT_ATTR_PD) || !attr->recv_cq || !attr->send_cq)
+		return EINVAL;
+	if (cap->max_send_wr > p->max_sq_wr || cap->max_recv_wr > p->max_rq_wr ||
+	    cap->max_send_sge > p->max_sq_sge || cap->max_recv_sge > p->max_rq_sge ||
+	    cap->max_inline_data > p->inline_buf_size)
+		return EINVAL;
+	return 0;
+}
+
 static uint32_t descriptor_size(const struct srd_qp_cap *cap, uint32_t efa_flags)
 {
 	if (cap->max_inline_data > INLINE_SIZE || efa_flags & SRD_EFADV_QP_FLAGS_INLINE_WRITE)
@@ -61,11 +77,11 @@ static int check_limits(const struct srd_profile *p, const struct srd_qp_cap *ca
 static uint32_t round_depths(const struct srd_profile *p, struct srd_qp_cap *cap)
 {
 	uint32_t send = cap->max_send_wr > p->min_sq_wr ? cap->max_send_wr : p->min_sq_wr;
-	uint32_t descriptors =
-		(uint32_t)round_up_power((uint64_t)cap->max_recv_sge * cap->max_recv_wr);
+	uint32_t sge = cap->max_recv_sge ? cap->max_recv_sge : 1;
+	uint32_t descriptors = (uint32_t)round_up_power((uint64_t)sge * cap->max_recv_wr);
 
 	cap->max_send_wr = (uint32_t)round_up_power(send);
-	cap->max_recv_wr = descriptors / cap->max_recv_sge;
+	cap->max_recv_wr = descriptors / sge;
 	return descriptors;
 }
 
@@ -80,6 +96,7 @@ static void fill_in(struct door_qp *qp, const struct srd_profile *p, struct srd_
 	qp->max_recv_sge = (uint16_t)attr->cap.max_recv_sge;
 	/* The descriptor has room for one (efa_io_defs.h). */
 	qp->max_rdma_sge = p->max_sge_rd < 1 ? p->max_sge_rd : 1;
+	qp->rc = attr->qp_type == SRD_QPT_RC;
 	qp->signal_all = attr->sq_sig_all;
 	qp->qp.context = context;
 	qp->qp.pd = attr->pd;
@@ -99,6 +116,7 @@ static int device_create(struct srd_door *door, struct door_qp *qp,
 		.cap = attr->cap,
 		.rq_descriptors = descriptors,
 		.flags = qp->efa_flags,
+		.rc = qp->rc,
 	};
 	uint16_t number = 0;
 	int err = srd_model_qp_create(&door->model, &init, &qp->model, &number);
@@ -116,7 +134,9 @@ static int queues_init(struct srd_door *door, struct door_qp *qp, const struct s
 	err = door_wq_init(&qp->rq, cap->max_recv_wr, generation, false);
 	if (err)
 		return err;
-	err = door_wq_init(&qp->sq, cap->max_send_wr, generation, door_profile(door)->id64);
+	/* In order, a request needs no slot of its own. */
+	err = door_wq_init(&qp->sq, cap->max_send_wr, generation,
+			   door_profile(door)->id64 || qp->rc);
 	if (err)
 		goto release_rq;
 	/* An old libefa looks at the number only (rdma-core PR 1731). */
@@ -131,6 +151,24 @@ release_rq:
 	return err;
 }
 
+/* Which library is asked for it, and what that looks at. */
+static int check_create(const struct srd_door *door, const struct srd_qp_init_attr_ex *attr,
+			const struct srd_efa_qp_init_attr *efa)
+{
+	const struct srd_profile *p = door_profile(door);
+	int err;
+
+	/* efadv_create_qp_ex on a device that is not EFA; no other type than UD without it. */
+	if (door_is_rc(door) ? efa != NULL || attr->qp_type != SRD_QPT_RC : !efa)
+		return EOPNOTSUPP;
+	if (!efa)
+		return check_rc_attr(p, attr);
+	if (attr->qp_type != SRD_QPT_DRIVER || efa->comp_mask)
+		return EINVAL;
+	err = check_attr(p, attr, efa);
+	return err ? err : check_limits(p, &attr->cap, efa->flags);
+}
+
 static struct srd_qp *create_qp_ex(struct srd_verbs *verbs, struct srd_context *context,
 				   struct srd_qp_init_attr_ex *attr,
 				   const struct srd_efa_qp_init_attr *efa)
@@ -139,14 +177,8 @@ static struct srd_qp *create_qp_ex(struct srd_verbs *verbs, struct srd_context *
 	const struct srd_profile *p = door_profile(door);
 	struct door_qp *qp;
 	uint32_t descriptors;
-	int err = EINVAL;
+	int err = check_create(door, attr, efa);
 
-	if (attr->qp_type != SRD_QPT_DRIVER || efa->comp_mask)
-		goto fail;
-	err = check_attr(p, attr, efa);
-	if (err)
-		goto fail;
-	err = check_limits(p, &attr->cap, efa->flags);
 	if (err)
 		goto fail;
 	err = ENOMEM;
@@ -155,7 +187,7 @@ static struct srd_qp *create_qp_ex(struct srd_verbs *verbs, struct srd_context *
 		goto fail;
 	/* Written back into ATTR even if a later step fails. */
 	descriptors = round_depths(p, &attr->cap);
-	fill_in(qp, p, context, attr, efa->flags);
+	fill_in(qp, p, context, attr, efa ? efa->flags : 0);
 	err = device_create(door, qp, attr, descriptors);
 	if (err)
 		goto free_qp;

@@ -31,6 +31,17 @@ static void session_close(struct door_qp *qp)
 	door_cq(qp->qp.send_cq)->open_sessions--;
 }
 
+/* What is posted in ERR is flushed, and a request may be silent. */
+static int validate_rc(const struct door_qp *qp)
+{
+	if (qp->qp.state < SRD_QPS_RTS)
+		return EINVAL;
+	if (qp->qp.wr_flags &
+	    ~(SRD_SEND_SIGNALED | SRD_SEND_INLINE | SRD_SEND_FENCE | SRD_SEND_SOLICITED))
+		return EINVAL;
+	return door_wq_full(&qp->sq) ? ENOMEM : 0;
+}
+
 /* efa_post_send_validate */
 static int validate(const struct door_qp *qp, uint32_t op)
 {
@@ -39,6 +50,8 @@ static int validate(const struct door_qp *qp, uint32_t op)
 	/* libefa leaves the builder's pointer NULL, and the program crashes. */
 	if (unlikely(!(qp->send_ops & op)))
 		return EOPNOTSUPP;
+	if (unlikely(qp->rc))
+		return validate_rc(qp);
 	if (unlikely(qp->qp.state != SRD_QPS_RTS && qp->qp.state != SRD_QPS_SQD))
 		return EINVAL;
 	if (unlikely(!(flags & SRD_SEND_SIGNALED) && !qp->signal_all))
@@ -69,6 +82,7 @@ static struct srd_request *build(struct srd_verbs *verbs, struct srd_qp *public,
 	}
 	r->opcode = (uint8_t)opcode;
 	r->id = door_wq_take(&qp->sq, public->wr_id);
+	r->silent = qp->rc && !qp->signal_all && !(public->wr_flags & SRD_SEND_SIGNALED);
 	if (qp->current)
 		srd_model_request_chain(&door->model, qp->current, r);
 	else
@@ -207,8 +221,9 @@ static void wr_set_ud_addr(struct srd_verbs *verbs, struct srd_qp *public, struc
 
 	if (unlikely(!r))
 		return;
-	if (unlikely(!ah)) {
-		qp->error = EINVAL;
+	/* A connected queue pair has no such setter. */
+	if (unlikely(!ah || qp->rc)) {
+		qp->error = qp->rc ? EOPNOTSUPP : EINVAL;
 		return;
 	}
 	r->ah = ((struct door_ah *)ah)->number;

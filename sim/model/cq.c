@@ -137,6 +137,23 @@ void srd_cq_write(struct srd_model *m, uint32_t index, uint32_t ring, const stru
 		cq_event(m, index, entry, qp, lost);
 }
 
+/* Those behind it move up. */
+void srd_cq_clean(struct srd_model *m, uint32_t index, uint16_t qpn)
+{
+	struct srd_model_cq *cq = &m->cq[index];
+
+	for (uint32_t ring = 0; ring < cq->num_rings; ring++) {
+		struct srd_sub_cq *sub = &cq->sub[ring];
+		uint32_t kept = sub->tail;
+
+		for (uint32_t at = sub->tail; at != sub->head; at++)
+			if (cq_entry(m, cq, ring, at)->qpn != qpn)
+				*cq_entry(m, cq, ring, kept++) = *cq_entry(m, cq, ring, at);
+		m->state->departures += sub->head - kept;
+		sub->head = kept;
+	}
+}
+
 const struct srd_cqe *srd_model_qp_peek(const struct srd_model *m, uint32_t qp, uint32_t i)
 {
 	const struct srd_model_cq *cq = &m->cq[m->qp[qp].send_cq];

@@ -23,7 +23,7 @@ void srd_model_gid(uint32_t host, union srd_gid *gid)
 	gid->raw[15] = (uint8_t)host;
 }
 
-static bool gid_host(const union srd_gid *gid, uint32_t *host)
+bool srd_gid_host(const union srd_gid *gid, uint32_t *host)
 {
 	*host = (uint32_t)gid->raw[14] << 8 | gid->raw[15];
 	return !memcmp(gid->raw, gid_prefix, sizeof(gid_prefix)) && *host < SRD_MODEL_MAX_HOSTS;
@@ -167,7 +167,13 @@ static void mr_abort_requests(struct srd_model *m, const struct srd_model_mr *mr
 			continue;
 		for (index = m->qp[qp].first_request; index; index = next) {
 			next = m->request[index].next;
-			if (request_uses(&m->request[index], mr->key))
+			if (!request_uses(&m->request[index], mr->key))
+				continue;
+			/* In its turn, as all of a connection. */
+			if (m->qp[qp].rc)
+				srd_rc_withdraw(m, &m->request[index],
+						SRD_EFA_LOCAL_ERROR_INVALID_LKEY);
+			else
 				srd_request_abort(m, &m->request[index],
 						  SRD_EFA_LOCAL_ERROR_INVALID_LKEY,
 						  SRD_FLUSH_REPORT);
@@ -218,7 +224,7 @@ int srd_model_ah_create(struct srd_model *m, uint32_t pd, const struct srd_ah_at
 
 	if (attr->port_num != 1 || !attr->is_global || attr->sgid_index != 0)
 		return EINVAL;
-	if (!gid_host(&attr->dgid, &dest_host))
+	if (!srd_gid_host(&attr->dgid, &dest_host))
 		return EINVAL;
 	if (device->num_ah == srd_profile_of(m)->max_ah)
 		return ENOMEM;

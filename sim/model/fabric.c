@@ -134,7 +134,7 @@ static void send_message(struct srd_model *m, struct srd_request *r)
 	r->part_length = r->length;
 	if (unlikely(p->loss)) {
 		lost = retransmission(m, r);
-		if (lost > p->unresponsive_timeout) {
+		if (lost > p->unresponsive_timeout && !m->qp[r->qp].rc) {
 			srd_request_schedule(m, r, SRD_PHASE_TIMEOUT,
 					     r->start + p->unresponsive_timeout);
 			return;
@@ -151,7 +151,8 @@ static void send_message(struct srd_model *m, struct srd_request *r)
 
 void srd_fabric_send(struct srd_model *m, struct srd_request *r)
 {
-	if (srd_profile_of(m)->level == SRD_PROFILE_LEVEL_PACKET)
+	/* On a connection packets arrive in order: there is nothing to be seen of them. */
+	if (srd_profile_of(m)->level == SRD_PROFILE_LEVEL_PACKET && !m->qp[r->qp].rc)
 		srd_packet_send(m, r);
 	else
 		send_message(m, r);
@@ -164,7 +165,8 @@ void srd_fabric_answer(struct srd_model *m, struct srd_request *r)
 	struct srd_model_device *device = &m->device[qp->host];
 	uint64_t time = m->state->now;
 
-	srd_device_heard(device, r->dest_host);
+	if (likely(r->dest_host < SRD_MODEL_MAX_HOSTS))
+		srd_device_heard(device, r->dest_host);
 	if (r->transfer) {
 		srd_packet_answer(m, r);
 		return;

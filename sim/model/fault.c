@@ -33,7 +33,7 @@ static void release(struct srd_model *m, struct srd_request *r)
 }
 
 /* A request that waits for a receive is not waited for any longer. */
-static void fail(struct srd_model *m, struct srd_request *r, uint8_t status)
+void srd_request_fail(struct srd_model *m, struct srd_request *r, uint8_t status)
 {
 	r->faults |= SRD_FAULTED_FAIL;
 	r->status = status;
@@ -52,6 +52,8 @@ static void lose(struct srd_model *m, struct srd_request *r)
 		srd_request_unpark(m, r);
 	srd_fault_event(m, r, SRD_LAB_DROP);
 	r->phase = SRD_PHASE_LOST;
+	if (m->qp[r->qp].rc)
+		srd_rc_pass(m, r);
 }
 
 static int apply(struct srd_model *m, struct srd_request *r, uint32_t kind, uint32_t status,
@@ -67,7 +69,7 @@ static int apply(struct srd_model *m, struct srd_request *r, uint32_t kind, uint
 		release(m, r);
 		return 0;
 	case SRD_LAB_FAIL:
-		fail(m, r, (uint8_t)status);
+		srd_request_fail(m, r, (uint8_t)status);
 		return 0;
 	case SRD_LAB_DROP:
 		lose(m, r);
@@ -181,6 +183,8 @@ enum srd_request_place srd_model_request_place(const struct srd_model *m,
 	case SRD_PHASE_ANSWERED:
 	case SRD_PHASE_RNR_TIMER:
 	case SRD_PHASE_TIMEOUT:
+	case SRD_PHASE_THERE:
+	case SRD_PHASE_TURN:
 		return SRD_PLACE_WIRE;
 	case SRD_PHASE_RNR:
 		return SRD_PLACE_RNR;
@@ -196,27 +200,13 @@ enum srd_request_place srd_model_request_place(const struct srd_model *m,
 	return SRD_PLACE_UNKNOWN;
 }
 
-static void state_event(struct srd_model *m, const struct srd_model_qp *qp, uint8_t from)
-{
-	struct srd_ev_dev_qp_state event = {
-		.ev = srd_device_event(SRD_EV_DEV_QP_STATE, qp->tag, qp->host),
-		.from = from,
-		.to = qp->state,
-	};
-
-	srd_stream_emit(m->stream, &event.ev);
-}
-
 static int move_to_error(struct srd_model *m, uint32_t index)
 {
-	struct srd_model_qp *qp = &m->qp[index];
-	uint8_t from = qp->state;
+	uint8_t from = m->qp[index].state;
 
 	if (from == SRD_QPS_RESET || from == SRD_QPS_ERR)
 		return EINVAL;
-	srd_qp_move(m, index, SRD_QPS_ERR);
-	if (m->stream)
-		state_event(m, qp, from);
+	srd_qp_fail(m, index);
 	return 0;
 }
 

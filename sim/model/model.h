@@ -96,6 +96,8 @@ enum srd_phase {
 	SRD_PHASE_RNR_TIMER, /* due: another try at a receiver that was not ready */
 	SRD_PHASE_TIMEOUT,   /* due: the peer is given up */
 	SRD_PHASE_RNR,       /* no event: waits at the peer for a receive */
+	SRD_PHASE_THERE,     /* no event: at the peer, behind one that came before it (RC) */
+	SRD_PHASE_TURN,      /* no event: answered, completes after those before it (RC) */
 	SRD_PHASE_HELD,      /* no event: a fault keeps its completion back */
 	SRD_PHASE_LOST,      /* no event: never completes */
 	SRD_PHASE_DEAD,      /* was flushed; its event only frees it */
@@ -121,6 +123,7 @@ struct srd_request {
 	uint8_t num_sge;
 	uint8_t is_inline;
 	uint8_t inline_length;
+	uint8_t silent; /* no entry where it succeeds (RC) */
 	/* the model's */
 	uint8_t phase;  /* enum srd_phase */
 	uint8_t status; /* EFA status, once it is known */
@@ -167,6 +170,7 @@ struct srd_cqe {
 	uint8_t op; /* enum srd_op_type */
 	uint8_t flags;
 	uint8_t src_host; /* of a receive */
+	uint32_t silent;  /* requests before it that completed without an entry (RC) */
 };
 
 /* One receive for srd_model_post_recv. */
@@ -269,6 +273,7 @@ struct srd_qp_init {
 	uint32_t rq_descriptors; /* power of two */
 	uint32_t flags;          /* enum srd_efa_qp_flags */
 	bool ud;                 /* unreliable datagrams, not SRD */
+	bool rc;                 /* reliable-connected; ud is false */
 };
 int srd_model_qp_create(struct srd_model *model, const struct srd_qp_init *init, uint32_t *qp,
 			uint16_t *qpn);

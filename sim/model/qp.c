@@ -11,9 +11,7 @@
 
 #include "state.h"
 
-/* ib_verbs.h IB_QP_ATTR_STANDARD_BITS */
-#define STANDARD_BITS 0x1fffffu
-#define RNR_INFINITE  7
+#define RNR_INFINITE 7
 
 static int qp_check_init(const struct srd_model *m, const struct srd_qp_init *init)
 {
@@ -120,6 +118,8 @@ int srd_model_qp_create(struct srd_model *m, const struct srd_qp_init *init, uin
 		.flags = init->flags,
 		.cut_off = m->device[host].dead,
 		.ud = init->ud,
+		.rc = init->rc,
+		.connection = {.dest_host = SRD_MODEL_MAX_HOSTS},
 		.cap = init->cap,
 		.rq_mask = init->rq_descriptors - 1,
 	};
@@ -158,15 +158,24 @@ void srd_qp_forget(struct srd_model *m, uint32_t index)
 	m->qp[index].cut_off = true;
 }
 
+/* Drivers of connected queue pairs leave no entry of theirs behind. */
+static void entries_clean(struct srd_model *m, const struct srd_model_qp *qp)
+{
+	srd_cq_clean(m, qp->send_cq, qp->qpn);
+	if (qp->recv_cq != qp->send_cq)
+		srd_cq_clean(m, qp->recv_cq, qp->qpn);
+}
+
 int srd_model_qp_destroy(struct srd_model *m, uint32_t index)
 {
 	struct srd_model_qp *qp = &m->qp[index];
-	enum srd_flush how =
-		srd_profile_of(m)->flush_on_destroy ? SRD_FLUSH_REPORT : SRD_FLUSH_SILENT;
+	bool report = srd_profile_of(m)->flush_on_destroy && !qp->rc;
 	uint32_t request, next;
 
 	if (!qp->gone)
-		qp_detach(m, index, how);
+		qp_detach(m, index, report ? SRD_FLUSH_REPORT : SRD_FLUSH_SILENT);
+	if (qp->rc)
+		entries_clean(m, qp);
 	/* What a fault has lost stays lost, but takes no room any more. */
 	for (request = qp->first_request; request; request = next) {
 		next = m->request[request].next;
@@ -187,12 +196,18 @@ static bool claims_known_state(uint32_t state)
 	       state == SRD_QPS_SQE;
 }
 
-/* Datagrams have the core's own table, which is the same but for one attribute. */
-static bool transition_allowed(bool ud, uint32_t from, uint32_t to, uint32_t mask)
+static const struct srd_state_machine *machine_of(const struct srd_model_qp *qp)
 {
-	const struct srd_transition *t = &srd_transitions[from][to];
+	return srd_state_machine(qp->rc ? SRD_QPT_RC : SRD_QPT_DRIVER);
+}
 
-	if (ud && mask & SRD_QP_RNR_RETRY)
+/* Datagrams have the core's own table, which is the same but for one attribute. */
+static bool transition_allowed(const struct srd_model_qp *qp, uint32_t from, uint32_t to,
+			       uint32_t mask)
+{
+	const struct srd_transition *t = &machine_of(qp)->pair[from][to];
+
+	if (qp->ud && mask & SRD_QP_RNR_RETRY)
 		return false;
 	if (!t->valid || (mask & t->required) != t->required)
 		return false;
@@ -213,16 +228,31 @@ static int modify_check_core(const struct srd_qp_attr *attr, uint32_t mask)
 	return 0;
 }
 
-/* Steps 6 to 11: the driver. */
-static int modify_check_driver(const struct srd_qp_attr *attr, bool ud, uint32_t mask,
-			       uint32_t from, uint32_t to)
+/* What drivers of connected queue pairs look at; each may have further limits. */
+static int modify_check_rc(const struct srd_qp_attr *attr, uint32_t mask)
 {
-	if (mask & ~STANDARD_BITS || mask & ~SRD_MODIFY_SUPPORTED_MASK)
+	if ((mask & SRD_QP_PKEY_INDEX && attr->pkey_index != 0) ||
+	    (mask & SRD_QP_PATH_MTU && (attr->path_mtu < 1 || attr->path_mtu > 5)) ||
+	    (mask & SRD_QP_TIMEOUT && attr->timeout > 31) ||
+	    (mask & SRD_QP_RETRY_CNT && attr->retry_cnt > 7) ||
+	    (mask & SRD_QP_RNR_RETRY && attr->rnr_retry > 7) ||
+	    (mask & SRD_QP_MIN_RNR_TIMER && attr->min_rnr_timer > 31))
+		return EINVAL;
+	return 0;
+}
+
+/* Steps 6 to 11: the driver. */
+static int modify_check_driver(const struct srd_model_qp *qp, const struct srd_qp_attr *attr,
+			       uint32_t mask, uint32_t from, uint32_t to)
+{
+	if (mask & ~machine_of(qp)->modify_mask)
 		return EOPNOTSUPP;
 	if (mask & SRD_QP_CUR_STATE && !claims_known_state(from))
 		return EINVAL;
-	if (!transition_allowed(ud, from, to, mask))
+	if (!transition_allowed(qp, from, to, mask))
 		return EINVAL;
+	if (qp->rc)
+		return modify_check_rc(attr, mask);
 	if (mask & SRD_QP_PKEY_INDEX && attr->pkey_index != 0)
 		return EOPNOTSUPP;
 	return 0;
@@ -241,6 +271,22 @@ static int modify_check_device(const struct srd_model_qp *qp, uint32_t mask, uin
 	return from == qp->state ? 0 : EINVAL;
 }
 
+/* All of a connection is forgotten. */
+static void reset(struct srd_model *m, uint32_t index)
+{
+	struct srd_model_qp *qp = &m->qp[index];
+	bool report = srd_profile_of(m)->flush_on_reset && !qp->rc;
+
+	srd_qp_flush(m, index, report ? SRD_FLUSH_REPORT : SRD_FLUSH_SILENT);
+	srd_qp_wake(m, index);
+	qp->sqd_notify = 0;
+	qp->rnr_retry = RNR_INFINITE;
+	if (!qp->rc)
+		return;
+	entries_clean(m, qp);
+	qp->connection = (struct srd_model_rc){.dest_host = SRD_MODEL_MAX_HOSTS};
+}
+
 void srd_qp_move(struct srd_model *m, uint32_t index, enum srd_qp_state to)
 {
 	struct srd_model_qp *qp = &m->qp[index];
@@ -251,14 +297,24 @@ void srd_qp_move(struct srd_model *m, uint32_t index, enum srd_qp_state to)
 		srd_qp_flush(m, index, SRD_FLUSH_REPORT);
 		srd_qp_wake(m, index);
 	}
-	if (to == SRD_QPS_RESET) {
-		srd_qp_flush(m, index,
-			     srd_profile_of(m)->flush_on_reset ? SRD_FLUSH_REPORT
-							       : SRD_FLUSH_SILENT);
-		srd_qp_wake(m, index);
-		qp->sqd_notify = 0;
-		qp->rnr_retry = RNR_INFINITE;
-	}
+	if (to == SRD_QPS_RESET)
+		reset(m, index);
+}
+
+void srd_qp_fail(struct srd_model *m, uint32_t index)
+{
+	struct srd_model_qp *qp = &m->qp[index];
+	struct srd_ev_dev_qp_state event = {
+		.ev = srd_device_event(SRD_EV_DEV_QP_STATE, qp->tag, qp->host),
+		.from = qp->state,
+		.to = SRD_QPS_ERR,
+	};
+
+	if (qp->state == SRD_QPS_ERR)
+		return;
+	srd_qp_move(m, index, SRD_QPS_ERR);
+	if (m->stream)
+		srd_stream_emit(m->stream, &event.ev);
 }
 
 int srd_model_qp_modify(struct srd_model *m, uint32_t index, const struct srd_qp_attr *attr,
@@ -273,7 +329,7 @@ int srd_model_qp_modify(struct srd_model *m, uint32_t index, const struct srd_qp
 		return err;
 	from = mask & SRD_QP_CUR_STATE ? attr->cur_qp_state : qp->driver_state;
 	to = mask & SRD_QP_STATE ? attr->qp_state : from;
-	err = modify_check_driver(attr, qp->ud, mask, from, to);
+	err = modify_check_driver(qp, attr, mask, from, to);
 	if (err)
 		return err;
 	if (qp->gone)
@@ -284,6 +340,8 @@ int srd_model_qp_modify(struct srd_model *m, uint32_t index, const struct srd_qp
 
 	if (mask & SRD_QP_STATE)
 		srd_qp_move(m, index, to);
+	if (qp->rc)
+		srd_rc_modify(m, qp, attr, mask);
 	if (mask & SRD_QP_QKEY)
 		qp->qkey = attr->qkey;
 	if (mask & SRD_QP_SQ_PSN)
@@ -301,7 +359,7 @@ int srd_model_qp_query(struct srd_model *m, uint32_t index, struct srd_qp_attr *
 {
 	const struct srd_model_qp *qp = &m->qp[index];
 
-	if (mask & ~SRD_QUERY_SUPPORTED_MASK)
+	if (mask & ~machine_of(qp)->query_mask)
 		return EOPNOTSUPP;
 	if (qp->gone)
 		return EIO;
@@ -313,6 +371,8 @@ int srd_model_qp_query(struct srd_model *m, uint32_t index, struct srd_qp_attr *
 	attr->rnr_retry = qp->rnr_retry;
 	attr->port_num = 1;
 	attr->cap = qp->cap;
+	if (qp->rc)
+		srd_rc_query(qp, attr);
 	return 0;
 }
 
@@ -385,4 +445,7 @@ void srd_model_post_recv(struct srd_model *m, uint32_t index, const struct srd_r
 	}
 	if (qp->first_parked)
 		srd_qp_wake(m, index);
+	/* libefa lets no receive through in ERR; a connected queue pair's goes there and back. */
+	if (qp->rc && qp->state == SRD_QPS_ERR)
+		receives_flush(m, qp, SRD_FLUSH_REPORT);
 }

@@ -24,6 +24,7 @@ struct srd_request *srd_model_request_new(struct srd_model *m)
 	r->num_sge = 0;
 	r->is_inline = 0;
 	r->inline_length = 0;
+	r->silent = 0;
 	r->status = 0;
 	r->faults = 0;
 	r->tries = 0;
@@ -136,6 +137,11 @@ static uint8_t request_check(const struct srd_model *m, const struct srd_model_q
 	const struct srd_profile *p = srd_profile_of(m);
 	bool rdma = srd_request_is_rdma(r);
 
+	if (qp->rc) {
+		if (r->length > p->max_rdma_size)
+			return SRD_EFA_LOCAL_ERROR_BAD_LENGTH;
+		return lkeys_resolve(m, qp, r) ? 0 : SRD_EFA_LOCAL_ERROR_INVALID_LKEY;
+	}
 	if (rdma &&
 	    (qp->ud || !(r->opcode == SRD_WR_RDMA_READ ? p->cap_rdma_read : p->cap_rdma_write)))
 		return SRD_EFA_LOCAL_ERROR_UNSUPPORTED_OP;
@@ -187,6 +193,10 @@ void srd_model_request_submit(struct srd_model *m, uint32_t index, struct srd_re
 	}
 	ah = request_ah(m, qp, r);
 	r->dest_host = ah ? ah->dest_host : qp->host;
+	if (unlikely(qp->rc)) {
+		r->dest_host = qp->connection.dest_host;
+		r->dest_qpn = (uint16_t)qp->connection.dest_qp_num;
+	}
 	status = request_check(m, qp, r, ah);
 	count = &m->device[qp->host].counters.op[srd_op_type(r->opcode)];
 	count->wrs++;
@@ -199,6 +209,12 @@ void srd_model_request_submit(struct srd_model *m, uint32_t index, struct srd_re
 	}
 	if (!(r->faults & SRD_FAULTED_FAIL))
 		r->status = status;
+	if (unlikely(qp->rc)) {
+		/* It fails in its turn, and what is behind it must not overtake it. */
+		r->faults |= SRD_FAULTED_FAIL;
+		srd_fabric_send(m, r);
+		return;
+	}
 	srd_request_schedule(m, r, SRD_PHASE_ANSWERED, m->state->now + SRD_LOCAL_DELAY);
 }
 
@@ -210,8 +226,7 @@ void srd_request_schedule(struct srd_model *m, struct srd_request *r, enum srd_p
 	srd_heap_push(m->heap, time, srd_request_index(m, r));
 }
 
-static void write_entry(struct srd_model *m, const struct srd_model_qp *qp,
-			const struct srd_request *r)
+static void write_entry(struct srd_model *m, struct srd_model_qp *qp, const struct srd_request *r)
 {
 	struct srd_cqe entry = {
 		.id = r->id,
@@ -219,8 +234,10 @@ static void write_entry(struct srd_model *m, const struct srd_model_qp *qp,
 		.qpn = qp->qpn,
 		.status = r->status,
 		.op = (uint8_t)srd_op_type(r->opcode),
+		.silent = qp->connection.silent,
 	};
 
+	qp->connection.silent = 0;
 	srd_cq_write(m, qp->send_cq, qp->send_ring, &entry, qp);
 }
 
@@ -235,7 +252,10 @@ void srd_request_complete(struct srd_model *m, struct srd_request *r)
 
 	if (unlikely(r->status))
 		count_error(m, r);
-	write_entry(m, qp, r);
+	if (unlikely(r->silent && !r->status))
+		qp->connection.silent++;
+	else
+		write_entry(m, qp, r);
 	list_remove(m, qp, r);
 	srd_model_request_drop(m, r);
 }
@@ -275,10 +295,20 @@ static bool completion_faults(struct srd_model *m, struct srd_request *r)
 	return true;
 }
 
+bool srd_request_conclude(struct srd_model *m, struct srd_request *r)
+{
+	if (unlikely(r->faults) && !completion_faults(m, r))
+		return false;
+	srd_request_complete(m, r);
+	return true;
+}
+
 void srd_request_answered(struct srd_model *m, struct srd_request *r)
 {
-	if (likely(!r->faults) || completion_faults(m, r))
-		srd_request_complete(m, r);
+	if (unlikely(m->qp[r->qp].rc))
+		srd_rc_conclude(m, r);
+	else
+		srd_request_conclude(m, r);
 }
 
 static void request_timed_out(struct srd_model *m, struct srd_request *r)
@@ -315,7 +345,9 @@ void srd_request_due(struct srd_model *m, struct srd_request *r)
 	switch ((enum srd_phase)r->phase) {
 	case SRD_PHASE_SENT:
 	case SRD_PHASE_RNR_TIMER:
-		if (!delayed(m, r, SRD_PHASE_SENT))
+		if (unlikely(m->qp[r->qp].rc) && srd_rc_is_early(m, r))
+			r->phase = SRD_PHASE_THERE;
+		else if (!delayed(m, r, SRD_PHASE_SENT))
 			srd_respond(m, r);
 		break;
 	case SRD_PHASE_ANSWERED:
@@ -328,6 +360,8 @@ void srd_request_due(struct srd_model *m, struct srd_request *r)
 	case SRD_PHASE_BUILT:
 	case SRD_PHASE_PACKETS:
 	case SRD_PHASE_RNR:
+	case SRD_PHASE_THERE:
+	case SRD_PHASE_TURN:
 	case SRD_PHASE_HELD:
 	case SRD_PHASE_LOST:
 	case SRD_PHASE_DEAD:

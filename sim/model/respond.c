@@ -23,6 +23,8 @@ static void answer(struct srd_model *m, struct srd_request *r, uint8_t status)
 		status = 0;
 	r->status = status;
 	srd_fabric_answer(m, r);
+	if (unlikely(m->qp[r->qp].rc))
+		srd_rc_answered(m, r);
 }
 
 static void place_event(struct srd_model *m, const struct srd_model_mr *mr, uint64_t addr,
@@ -180,7 +182,8 @@ static void place_partially(struct srd_model *m, const struct srd_request *r,
 {
 	uint64_t mtu = srd_profile_of(m)->mtu, offset = 0;
 
-	if (!srd_profile_of(m)->partial_on_error || r->transfer || r->is_inline)
+	/* The first packet of a connected write says how long all of it is. */
+	if (!srd_profile_of(m)->partial_on_error || r->transfer || r->is_inline || m->qp[r->qp].rc)
 		return;
 	for (int i = 0; i < MAX_PARTIAL && offset < r->length; i++, offset += mtu) {
 		uint64_t length = r->length - offset < mtu ? r->length - offset : mtu;
@@ -341,7 +344,9 @@ static void not_ready(struct srd_model *m, struct srd_request *r, struct srd_mod
 	else if (retries == 7)
 		srd_request_park(m, r, srd_qp_index(m, dest));
 	else if (r->tries++ < retries)
-		srd_request_schedule(m, r, SRD_PHASE_RNR_TIMER, m->state->now + p->rnr_timer);
+		srd_request_schedule(m, r, SRD_PHASE_RNR_TIMER,
+				     m->state->now +
+					     (dest->rc ? srd_rc_rnr_timer(dest) : p->rnr_timer));
 	else
 		answer(m, r, SRD_EFA_REMOTE_ERROR_RNR);
 }
@@ -401,9 +406,20 @@ static void accept_message(struct srd_model *m, struct srd_request *r, struct sr
 		accept_send(m, r, dest);
 }
 
+/* What a connected queue pair lets its peer do at all. */
+static bool may(const struct srd_request *r, const struct srd_model_qp *dest)
+{
+	uint32_t right =
+		r->opcode == SRD_WR_RDMA_READ ? SRD_ACCESS_REMOTE_READ : SRD_ACCESS_REMOTE_WRITE;
+
+	return !dest->rc || !srd_request_is_rdma(r) || dest->connection.access & right;
+}
+
 static void accept(struct srd_model *m, struct srd_request *r, struct srd_model_qp *dest)
 {
-	if (likely(r->opcode == SRD_WR_RDMA_WRITE))
+	if (unlikely(!may(r, dest)))
+		answer(m, r, SRD_EFA_REMOTE_ERROR_FEATURE_MISMATCH);
+	else if (likely(r->opcode == SRD_WR_RDMA_WRITE))
 		answer(m, r, do_write(m, r, dest));
 	else if (r->opcode == SRD_WR_RDMA_READ)
 		do_read(m, r, dest);
@@ -450,6 +466,9 @@ static enum welcome look(const struct srd_model *m, const struct srd_request *r,
 	if (unlikely(host == from && !p->loopback))
 		return NO_LOOPBACK;
 	*dest = srd_qp_find(m, host, r->dest_qpn);
+	if (unlikely(qp->rc))
+		return *dest && ready_to_receive(*dest) && srd_rc_connected(qp, *dest) ? WELCOME
+										       : NO_QP;
 	if (unlikely(!*dest || !ready_to_receive(*dest) || (*dest)->ud != qp->ud))
 		return NO_QP;
 	if (unlikely(r->qkey != (*dest)->qkey))
@@ -470,6 +489,8 @@ static void refuse(struct srd_model *m, struct srd_request *r, enum welcome why)
 	case NOBODY:
 		if (m->qp[r->qp].ud)
 			answer(m, r, 0);
+		else if (m->qp[r->qp].rc)
+			srd_rc_retry(m, r);
 		else
 			srd_request_give_up(m, r);
 		break;
@@ -477,7 +498,10 @@ static void refuse(struct srd_model *m, struct srd_request *r, enum welcome why)
 		r->phase = SRD_PHASE_LOST;
 		break;
 	case NO_QP:
-		answer(m, r, SRD_EFA_REMOTE_ERROR_BAD_DEST_QPN);
+		if (m->qp[r->qp].rc)
+			srd_rc_retry(m, r);
+		else
+			answer(m, r, SRD_EFA_REMOTE_ERROR_BAD_DEST_QPN);
 		break;
 	case WRONG_QKEY:
 		wrong_qkey(m, r);
@@ -490,11 +514,12 @@ static void refuse(struct srd_model *m, struct srd_request *r, enum welcome why)
 
 void srd_respond(struct srd_model *m, struct srd_request *r)
 {
-	struct srd_counters *c = &m->device[r->dest_host].counters;
+	struct srd_counters *c;
 	struct srd_model_qp *dest;
 	enum welcome welcome = look(m, r, &dest);
 
-	if (!r->transfer) {
+	if (!r->transfer && r->dest_host < SRD_MODEL_MAX_HOSTS) {
+		c = &m->device[r->dest_host].counters;
 		c->rx_pkts++;
 		c->rx_bytes += r->opcode == SRD_WR_RDMA_READ ? 0 : r->length;
 	}

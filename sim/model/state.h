@@ -160,6 +160,22 @@ struct srd_model_cq {
 	struct srd_sub_cq sub[SRD_MODEL_MAX_RINGS];
 };
 
+/* What a reliable-connected queue pair is told of its connection; see rc.c. */
+struct srd_model_rc {
+	struct srd_ah_attr ah_attr; /* as it was set, for a query */
+	uint32_t dest_host;         /* SRD_MODEL_MAX_HOSTS: nobody */
+	uint32_t dest_qp_num;
+	uint32_t rq_psn;
+	uint32_t access;
+	uint32_t silent; /* completed without an entry since the last one */
+	uint8_t path_mtu;
+	uint8_t timeout;
+	uint8_t retry_cnt;
+	uint8_t min_rnr_timer;
+	uint8_t max_rd_atomic;
+	uint8_t max_dest_rd_atomic;
+};
+
 struct srd_model_qp {
 	uint32_t next;
 	uint32_t host;
@@ -178,6 +194,7 @@ struct srd_model_qp {
 	uint8_t rnr_retry;
 	uint8_t sqd_notify;
 	bool ud;
+	bool rc;
 	bool gone;    /* its host was restarted: only the door's handle is left */
 	bool cut_off; /* gone, or its host is dead: what is posted is lost */
 	uint32_t qkey;
@@ -195,6 +212,7 @@ struct srd_model_qp {
 	uint64_t rq_ring;      /* block */
 	uint64_t num_posted;   /* requests, ever */
 	uint64_t last_arrival; /* ns: completions in order, where asked for */
+	struct srd_model_rc connection;
 };
 
 /* One descriptor of a receive queue. */
@@ -375,7 +393,12 @@ static inline void srd_device_heard(struct srd_model_device *device, uint32_t ho
 	device->answered[host / 64] |= 1ull << host % 64;
 }
 
-/* cq.c: write one entry. */
+/* device.c: the host that has this address. */
+bool srd_gid_host(const union srd_gid *gid, uint32_t *host);
+
+/* cq.c: take out the entries of queue pair QPN, as drivers of RC do for one that is gone. */
+void srd_cq_clean(struct srd_model *model, uint32_t cq, uint16_t qpn);
+/* Write one entry. */
 void srd_cq_write(struct srd_model *model, uint32_t cq, uint32_t ring, const struct srd_cqe *entry,
 		  const struct srd_model_qp *qp);
 
@@ -386,6 +409,8 @@ void srd_qp_flush(struct srd_model *model, uint32_t qp, enum srd_flush how);
 /* Take it off its device for ever; only the door's handle is left. */
 void srd_qp_forget(struct srd_model *model, uint32_t qp);
 void srd_qp_move(struct srd_model *model, uint32_t qp, enum srd_qp_state to);
+/* To ERR, as the device's own doing. */
+void srd_qp_fail(struct srd_model *model, uint32_t qp);
 
 static inline bool srd_mr_covers(const struct srd_model_mr *mr, uint64_t addr, uint64_t length)
 {
@@ -415,6 +440,8 @@ void srd_request_park(struct srd_model *model, struct srd_request *request, uint
 void srd_request_unpark(struct srd_model *model, struct srd_request *request);
 void srd_qp_wake(struct srd_model *model, uint32_t qp);
 
+/* Complete it, unless a fault keeps it: false. */
+bool srd_request_conclude(struct srd_model *model, struct srd_request *request);
 /* The initiator has the answer: it completes, unless a fault keeps it. */
 void srd_request_answered(struct srd_model *model, struct srd_request *request);
 /* No answer will come: it completes when the time for one is over. */
@@ -478,7 +505,33 @@ static inline bool srd_request_is_rdma(const struct srd_request *r)
 	return r->opcode != SRD_WR_SEND && r->opcode != SRD_WR_SEND_WITH_IMM;
 }
 
+/*
+ * rc.c: reliable-connected queue pairs, which do all in the order of the posts. What is
+ * asked of them is asked for those queue pairs alone.
+ */
+void srd_rc_modify(struct srd_model *model, struct srd_model_qp *qp, const struct srd_qp_attr *attr,
+		   uint32_t mask);
+void srd_rc_query(const struct srd_model_qp *qp, struct srd_qp_attr *attr);
+/* Whether DEST takes what QP sends it for its own. */
+bool srd_rc_connected(const struct srd_model_qp *qp, const struct srd_model_qp *dest);
+/* Whether a request before it has not been seen to at the peer. */
+bool srd_rc_is_early(const struct srd_model *model, const struct srd_request *request);
+/* Nobody will see to it: the one behind it goes on. */
+void srd_rc_pass(struct srd_model *model, const struct srd_request *request);
+/* The peer has seen to it, with its status: likewise, and what that does to the peer. */
+void srd_rc_answered(struct srd_model *model, const struct srd_request *request);
+/* Its answer is here: complete it and all behind it that waited for that, or let it wait. */
+void srd_rc_conclude(struct srd_model *model, struct srd_request *request);
+/* Nobody took it: once more after a time-out, or it fails. */
+void srd_rc_retry(struct srd_model *model, struct srd_request *request);
+/* Let it fail with STATUS, if the peer has not seen to it. */
+void srd_rc_withdraw(struct srd_model *model, struct srd_request *request, uint8_t status);
+/* ns that DEST asks for between two tries while it is not ready. */
+uint64_t srd_rc_rnr_timer(const struct srd_model_qp *dest);
+
 /* fault.c */
+/* Let it fail with STATUS. */
+void srd_request_fail(struct srd_model *model, struct srd_request *request, uint8_t status);
 /* Give the faults planned for REQUEST to it. */
 void srd_fault_adopt(struct srd_model *model, struct srd_request *request);
 void srd_fault_forget(struct srd_model *model, uint32_t qp);

@@ -12,6 +12,7 @@
 #include "qp/cq_pool.h"
 #include "qp/observe.h"
 #include "qp/retire.h"
+#include "qp/rc.h"
 
 /* How long a queue pair that ends is waited for; on the mock this is virtual time. */
 #define RETIRE_GRACE UINT64_C(200000000)
@@ -90,6 +91,7 @@ void srd_queue_pair_new(lua_State *L, struct srd_host *host, int index)
 		.qkey = SRD_DEFAULT_QKEY,
 		.psn = default_psn(run),
 	};
+	srd_rc_defaults(&q->config);
 	srd_marshal_from(L, index, &srd_struct_queue_pair, &q->config);
 	read_queues(L, index, q, &receives);
 	q->verbs_qp = srd_verbs_object_new(L, SRD_OBJECT_QP, host, true);
@@ -336,6 +338,12 @@ static int post(lua_State *L, const char *what, enum srd_op_kind kind)
 	run->submitting = NULL;
 	if (!ret)
 		ret = scheduler_ops->adopt(q->scheduler, &ids, op->op.cookie, &error);
+	else if (ids.count && !scheduler_ops->adopt(q->scheduler, &ids, op->op.cookie, NULL)) {
+		/* Those before the one that was refused are posted, and counted. */
+		q->num_pending++;
+		srd_op_activate(run, q);
+		srd_raise(L, "%s: %s", what, error.message);
+	}
 	if (ret) {
 		srd_op_forget(run, op);
 		srd_raise(L, "%s: %s", what, error.message);

@@ -188,7 +188,10 @@ static int create_cq(lua_State *L)
 	return made(L, cq, verbs_of(L)->create_cq(verbs_of(L), o->object.verbs, cqe));
 }
 
-/* What a script does not say is what the EFA SRD queue pair asks for. */
+/*
+ * What a script does not say is what the EFA SRD queue pair asks for. One of another type is
+ * created without EFA's attributes, unless they are given.
+ */
 static int create_qp_ex(lua_State *L)
 {
 	struct verbs_object *o = check_context(L);
@@ -201,12 +204,17 @@ static int create_qp_ex(lua_State *L)
 	};
 	struct srd_efa_qp_init_attr efa = {.driver_qp_type = SRD_EFADV_QP_DRIVER_TYPE_SRD};
 	struct srd_object *qp;
+	bool given;
 
 	srd_marshal_from(L, 2, &srd_struct_qp_init_attr, &attr);
-	if (lua_getfield(L, 2, "efa") == LUA_TTABLE)
+	given = lua_getfield(L, 2, "efa") == LUA_TTABLE;
+	if (given)
 		srd_marshal_from(L, -1, &srd_struct_efa_qp_init_attr, &efa);
 	qp = srd_verbs_object_new(L, SRD_OBJECT_QP, o->host, false);
-	return made(L, qp, verbs_of(L)->create_qp_ex(verbs_of(L), o->object.verbs, &attr, &efa));
+	return made(
+		L, qp,
+		verbs_of(L)->create_qp_ex(verbs_of(L), o->object.verbs, &attr,
+					  given || attr.qp_type == SRD_QPT_DRIVER ? &efa : NULL));
 }
 
 static bool context_property(lua_State *L, const char *name)

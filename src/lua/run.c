@@ -11,8 +11,8 @@
 #include "run.h"
 #include "script.h"
 #include "verbs/alloc.h"
-#include "qp/efa_srd.h"
 #include "qp/scheduler.h"
+#include "qp/transport.h"
 #include "rules/rules.h"
 #include "verbs/inject.h"
 #include "verbs/limit_table.h"
@@ -97,9 +97,18 @@ static void skip(struct srd_run *run, const char *format, ...)
 	run->failed_alloc |= !run->result->skip_reason;
 }
 
-/* More peers than one on a queue pair are for the queue pair and the scheduler to have. */
+/*
+ * More peers than one on a queue pair are for the queue pair and the scheduler to have; which
+ * queue pair that is may depend on the device, which is open by now.
+ */
 static bool lacks_peers(struct srd_run *run)
 {
+	const char *const *need = run->info->needs;
+
+	while (*need && strcmp(*need, "peers"))
+		need++;
+	if (!*need)
+		return false;
 	if (!srd_queue_pair_has_peers(run->queue_pair_ops))
 		skip(run, "needs \"peers\": queue pair %s has no add_peer, it has one peer",
 		     run->queue_pair_ops->name);
@@ -120,9 +129,7 @@ static bool lacks_ability(struct srd_run *run)
 		skip(run, "has a profile of its own: the %s backend takes none", backend->name);
 		return true;
 	}
-	for (const char *const *need = run->info->needs; *need; need++) {
-		if (!strcmp(*need, "peers") && lacks_peers(run))
-			return true;
+	for (const char *const *need = run->info->needs; *need; need++)
 		for (size_t i = 0; i < sizeof(abilities) / sizeof(abilities[0]); i++) {
 			if (strcmp(*need, abilities[i].name) || backend->can & abilities[i].can)
 				continue;
@@ -130,7 +137,6 @@ static bool lacks_ability(struct srd_run *run)
 			     abilities[i].reason);
 			return true;
 		}
-	}
 	return false;
 }
 
@@ -433,6 +439,12 @@ static int run_in_world(struct srd_run *run, int index, struct srd_error *error)
 			run->verbs->close(run->verbs);
 		return ret;
 	}
+	if (!run->queue_pair_ops)
+		run->queue_pair_ops = srd_queue_pair_ops_for(run->verbs);
+	if (lacks_peers(run)) {
+		run->verbs->close(run->verbs);
+		return 0;
+	}
 	emit_begin(run, index);
 	srd_run_tasks(run);
 	srd_run_drain(run);
@@ -496,8 +508,7 @@ int srd_scenario_run(const struct srd_script *script, int index,
 		.config = config,
 		.info = srd_script_scenario(script, index),
 		.result = result,
-		.queue_pair_ops =
-			config->queue_pair_ops ? config->queue_pair_ops : &srd_efa_srd_ops,
+		.queue_pair_ops = config->queue_pair_ops,
 		.scheduler_ops =
 			config->scheduler_ops ? config->scheduler_ops : &srd_credit_scheduler_ops,
 		.profile = config->profile ? *config->profile : *srd_profile_find("efa1"),

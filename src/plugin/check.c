@@ -166,7 +166,7 @@ static void check_ids(const char *call, int rc, const struct srd_wr_ids *ids,
 {
 	if (ids->id != before->id || ids->capacity != before->capacity)
 		srd_blame("the plug-in's %s changed the caller's array of ids", call);
-	if (!rc && ids->count > ids->capacity)
+	if ((!rc || srd_queue_pair_is_one_by_one(queue_pair)) && ids->count > ids->capacity)
 		srd_blame("the plug-in's %s gave %u ids where there is room for %u", call,
 			  ids->count, ids->capacity);
 }
@@ -277,6 +277,7 @@ const struct srd_queue_pair_ops *srd_check_queue_pair(const struct srd_queue_pai
 
 	queue_pair = ops;
 	checked.name = ops->name;
+	checked.one_by_one = srd_queue_pair_is_one_by_one(ops);
 	if (srd_queue_pair_has_peers(ops)) {
 		checked.add_peer = qp_add_peer;
 		checked.put_to = qp_put_to;

@@ -300,7 +300,7 @@ static void emit_post_end(struct observed_qp *q, int result, const struct srd_wr
 
 	if (!is_read(q))
 		return;
-	if (!result && ids->count && ids->count <= ids->capacity) {
+	if (ids->count && ids->count <= ids->capacity) {
 		event.num_ids = ids->count;
 		event.first_id = ids->id[0];
 		event.last_id = ids->id[ids->count - 1];
@@ -318,6 +318,8 @@ static int post(struct observed_qp *q, const struct srd_op *op, uint32_t number,
 	emit_post_begin(q, op, number);
 	q->stream->op = number;
 	rc = ops_call(q, op, ids, error);
+	if (rc && !srd_queue_pair_is_one_by_one(q->ops))
+		ids->count = 0;
 	q->stream->op = outer;
 	emit_post_end(q, rc, ids, number);
 	return rc;
@@ -330,7 +332,7 @@ static int post_scheduled(struct observed_qp *q, const struct srd_op *op, struct
 	uint32_t at = match(s, op);
 	int rc = post(q, op, at == NONE ? 0 : s->watched[at].number, ids, error);
 
-	if (!rc && at != NONE)
+	if ((!rc || ids->count) && at != NONE)
 		watched_posted(s, at);
 	else if (rc != -ENOMEM && at != NONE)
 		s->watched[at].refused = true;
@@ -349,13 +351,14 @@ static int post_direct(struct observed_qp *q, const struct srd_op *op, struct sr
 		rc = srd_error_set(error, -ENOMEM, "out of memory for an observed op");
 	else
 		rc = post(q, op, number, ids, error);
-	if (rc) {
+	/* What was posted before one was refused is an op all the same, if it is adopted. */
+	if (rc && !ids->count) {
 		emit_op_end(q, &(struct srd_op_result){.result = rc}, number);
 		return rc;
 	}
 	q->direct_op = number;
 	q->direct_id = ids->count ? ids->id[0] : 0;
-	return 0;
+	return rc;
 }
 
 static int observed_post(struct srd_queue_pair *qp, const struct srd_op *op, struct srd_wr_ids *ids,
@@ -506,6 +509,7 @@ const struct srd_queue_pair_ops srd_observed_queue_pair_ops = {
 	.add_peer = observed_add_peer,
 	.put_to = observed_put_to,
 	.get_from = observed_get_from,
+	.one_by_one = true, /* where that below is */
 };
 
 int srd_observed_queue_pair_create(const struct srd_queue_pair_ops *ops, struct srd_stream *stream,

@@ -239,6 +239,19 @@ static inline void posted(struct credit_scheduler *s, uint32_t at, const struct 
 		entry_done(s, at);
 }
 
+/* The op has failed, and is answered once what was posted of it is back. */
+static void posted_in_part(struct credit_scheduler *s, uint32_t at, int result,
+			   const struct srd_error *error)
+{
+	struct entry *entry = &s->entries[at];
+
+	entry->result = result;
+	entry->error = srd_malloc(sizeof(*error));
+	if (entry->error)
+		*entry->error = *error;
+	posted(s, at, &s->ids);
+}
+
 static int ops_call(struct credit_scheduler *s, const struct srd_op *op, struct srd_error *error)
 {
 	switch (op->kind) {
@@ -260,7 +273,9 @@ static int op_post(struct credit_scheduler *s, const struct srd_op *op, struct s
 
 	s->ids.count = 0;
 	rc = ops_call(s, op, error);
-	if (!rc && s->ids.count > s->ids.capacity)
+	if (rc && !srd_queue_pair_is_one_by_one(s->ops))
+		s->ids.count = 0;
+	if (s->ids.count > s->ids.capacity)
 		rc = srd_error_set(error, -EPROTO,
 				   "the queue pair returned %u ids where there is room for %u",
 				   s->ids.count, s->ids.capacity);
@@ -288,14 +303,16 @@ static bool op_try(struct credit_scheduler *s, uint32_t at)
 	rc = ids_reserve(s, entry->num_asked, &error);
 	if (!rc) {
 		rc = op_post(s, &entry->op, &error);
-		s->full = rc == -ENOMEM && s->in_flight;
+		s->full = rc == -ENOMEM && s->in_flight && !s->ids.count;
 	}
 	if (s->full)
 		return false;
-	if (rc)
+	if (!rc)
+		posted(s, at, &s->ids);
+	else if (!s->ids.count)
 		entry_fail(s, at, rc, &error);
 	else
-		posted(s, at, &s->ids);
+		posted_in_part(s, at, rc, &error);
 	return true;
 }
 
@@ -520,10 +537,13 @@ static int credit_result(struct srd_scheduler *scheduler, struct srd_op_result *
 	out->error.message[0] = 0;
 	if (entry->error)
 		out->error = *entry->error;
-	else if (entry->status != SRD_WC_SUCCESS)
+	else if (entry->status != SRD_WC_SUCCESS && entry->vendor_err)
 		srd_error_set(&out->error, entry->result, "request %" PRIu64 " failed with %s (%s)",
 			      entry->wr_id, srd_wc_status_str(entry->status),
 			      srd_efa_status_str(entry->vendor_err));
+	else if (entry->status != SRD_WC_SUCCESS)
+		srd_error_set(&out->error, entry->result, "request %" PRIu64 " failed with %s",
+			      entry->wr_id, srd_wc_status_str(entry->status));
 	else if (entry->result)
 		srd_error_set(&out->error, entry->result, "%s", strerror(-entry->result));
 	entry_free(s, at);

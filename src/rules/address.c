@@ -73,8 +73,38 @@ static void judge_target(struct srd_rules *rules, const struct srd_ev_wr_post *p
 		     post->wr_id, post->ev.host, route->target_qp->thing.host);
 }
 
+/* A connected queue pair sends where its attributes say. */
+static void judge_connection(struct srd_rules *rules, const struct srd_ev_wr_post *post)
+{
+	const struct srd_book_qp *qp = rules->book.qp;
+	const struct srd_book_qp *target = qp->route.target_qp;
+
+	if (rules->book.op && qp->connected &&
+	    (qp->peer_qpn != qp->connect.remote_qpn || qp->peer_gid_hi != qp->connect.gid_hi ||
+	     qp->peer_gid_lo != qp->connect.gid_lo))
+		FAIL(rules, ADDRESS_PEER,
+		     "request %" PRIu64 " goes to number %u at %016" PRIx64 "%016" PRIx64
+		     ", the peer is %u at %016" PRIx64 "%016" PRIx64,
+		     post->wr_id, qp->peer_qpn, qp->peer_gid_hi, qp->peer_gid_lo,
+		     qp->connect.remote_qpn, qp->connect.gid_hi, qp->connect.gid_lo);
+	if (!qp->route.target)
+		return;
+	if (!target)
+		FAIL(rules, ADDRESS_TARGET,
+		     "request %" PRIu64 ": the destination has no queue pair number %u",
+		     post->wr_id, qp->peer_qpn);
+	else if (rules->book.op &&
+		 (target->state == SRD_QPS_RESET || target->state == SRD_QPS_INIT))
+		FAIL(rules, ADDRESS_PEER_READY, "request %" PRIu64 ": the peer is in %s",
+		     post->wr_id, srd_qp_state_str(target->state));
+}
+
 static void judge_request(struct srd_rules *rules, const struct srd_ev_wr_post *post)
 {
+	if (rules->book.qp->has_peer) {
+		judge_connection(rules, post);
+		return;
+	}
 	if (post->remote_qpn >= QPN_LIMIT)
 		FAIL(rules, ADDRESS_QPN, "request %" PRIu64 ": queue-pair number 0x%x", post->wr_id,
 		     post->remote_qpn);

@@ -314,6 +314,12 @@ struct srd_book_mr *srd_book_mr_by_lkey(const struct srd_book *book, const struc
 	return qp->device ? srd_map_get(&book->lkeys, srd_book_key(qp->device->id, lkey)) : NULL;
 }
 
+struct srd_book_device *srd_book_device_at(const struct srd_book *book, uint64_t gid_hi,
+					   uint64_t gid_lo)
+{
+	return device_with(book, gid_hi, gid_lo);
+}
+
 struct srd_book_qp *srd_book_qp_at(const struct srd_book *book, uint64_t gid_hi, uint64_t gid_lo,
 				   uint32_t qp_num)
 {
@@ -392,6 +398,13 @@ void srd_book_qp_modify(struct srd_book *book, const struct srd_event *event)
 		qp->qkey = ev->qkey;
 		qp->has_qkey = true;
 	}
+	if (ev->mask & SRD_QP_AV) {
+		qp->peer_gid_hi = ev->gid_hi;
+		qp->peer_gid_lo = ev->gid_lo;
+		qp->has_peer = true;
+	}
+	if (ev->mask & SRD_QP_DEST_QPN)
+		qp->peer_qpn = ev->dest_qp_num;
 	memmove(&qp->steps[1], &qp->steps[0], 2 * sizeof(qp->steps[0]));
 	qp->steps[0].mask = ev->mask;
 	qp->steps[0].to = ev->to;

@@ -145,6 +145,10 @@ struct srd_book_qp {
 	uint32_t qkey;
 	bool has_qkey;
 	bool moved; /* by the device, since the last modify or query */
+	/* of a reliable-connected one: where its attributes say that it sends to */
+	bool has_peer;
+	uint64_t peer_gid_hi, peer_gid_lo;
+	uint32_t peer_qpn;
 	struct {
 		uint32_t mask, to;
 	} steps[3]; /* the last three successful modifies, newest first */
@@ -366,6 +370,15 @@ bool srd_book_op_peer(const struct srd_book *book, const struct srd_book_op *op,
 		      uint64_t *gid_hi, uint64_t *gid_lo);
 /* Whether the op was answered, and not long ago. */
 bool srd_book_op_ended(const struct srd_book *book, uint32_t number);
+
+/* The device that was opened with this GID; NULL: none is known. */
+struct srd_book_device *srd_book_device_at(const struct srd_book *book, uint64_t gid_hi,
+					   uint64_t gid_lo);
+
+static inline bool srd_book_is_rc(const struct srd_book_qp *qp)
+{
+	return qp->made.qp_type == SRD_QPT_RC;
+}
 
 /* Bytes that OP moves. */
 static inline uint64_t srd_book_transfer(const struct srd_book_op *op)

@@ -153,14 +153,19 @@ static void look_up(struct srd_book *book, const struct srd_book_qp *qp,
 		.remote_qpn = post->remote_qpn,
 		.mr = srd_book_mr_by_lkey(book, qp, post->lkey),
 	};
+	uint32_t qpn = post->remote_qpn;
+
 	if (post->ah)
 		route->ah = (void *)srd_book_find(book, SRD_KIND_AH, post->ah);
 	route->target = route->ah ? route->ah->target : NULL;
+	if (qp->has_peer) {
+		route->target = srd_book_device_at(book, qp->peer_gid_hi, qp->peer_gid_lo);
+		qpn = qp->peer_qpn;
+	}
 	if (!route->target)
 		return;
 	route->remote_mr = srd_map_get(&book->rkeys, srd_book_key(route->target->id, post->rkey));
-	route->target_qp =
-		srd_map_get(&book->qpns, srd_book_key(route->target->id, post->remote_qpn));
+	route->target_qp = srd_map_get(&book->qpns, srd_book_key(route->target->id, qpn));
 	route->known_there =
 		qp->device &&
 		srd_map_get(&book->routes, srd_book_key(route->target->id, qp->device->id));

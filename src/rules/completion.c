@@ -55,7 +55,7 @@ static void of_no_request(struct srd_rules *rules, const struct srd_book_qp *qp,
 		     wc->wr_id, wc->qp_num, srd_wc_status_str(wc->status));
 }
 
-static bool right_opcode(uint8_t posted, uint32_t opcode)
+static bool right_opcode(const struct srd_book_qp *qp, uint8_t posted, uint32_t opcode)
 {
 	switch ((enum srd_wr_opcode)posted) {
 	case SRD_WR_RDMA_WRITE:
@@ -63,7 +63,7 @@ static bool right_opcode(uint8_t posted, uint32_t opcode)
 		return opcode == SRD_WC_RDMA_WRITE;
 	case SRD_WR_RDMA_READ:
 		/* libefa says SEND; kernel verbs, and perhaps a later libefa, say RDMA_READ. */
-		return opcode == SRD_WC_SEND || opcode == SRD_WC_RDMA_READ;
+		return (opcode == SRD_WC_SEND && !srd_book_is_rc(qp)) || opcode == SRD_WC_RDMA_READ;
 	case SRD_WR_SEND:
 	case SRD_WR_SEND_WITH_IMM:
 		return opcode == SRD_WC_SEND;
@@ -94,7 +94,8 @@ static void wc(struct srd_rules *rules, const struct srd_event *event)
 
 	if (!rules->book.cq)
 		return;
-	if (known_vendor_err(ev->vendor_err) && !older_name(ev) &&
+	/* What other vendors mean by theirs is not known. */
+	if (!(qp && srd_book_is_rc(qp)) && known_vendor_err(ev->vendor_err) && !older_name(ev) &&
 	    ev->status != (uint32_t)srd_efa_status_to_wc(ev->vendor_err))
 		FAIL(rules, COMPLETION_VENDOR,
 		     "id %" PRIu64 ": status %s with vendor_err %u, due is %s", ev->wr_id,
@@ -114,7 +115,8 @@ static void wc(struct srd_rules *rules, const struct srd_event *event)
 			     ev->wr_id, ev->qp_num);
 	} else if (!request) {
 		of_no_request(rules, qp, ev);
-	} else if (!ev->status && !request->shared && !right_opcode(request->opcode, ev->opcode)) {
+	} else if (!ev->status && !request->shared &&
+		   !right_opcode(qp, request->opcode, ev->opcode)) {
 		FAIL(rules, COMPLETION_OPCODE,
 		     "id %" PRIu64 " was posted as %s and completed as %s", ev->wr_id,
 		     srd_wr_opcode_str(request->opcode), srd_wc_opcode_str(ev->opcode));

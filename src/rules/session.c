@@ -9,6 +9,7 @@
 
 /* The calls of srd_ev_wr_post.setters, 4 bits each from the lowest. */
 #define SET_UD_ADDR      3u
+#define SGE              1u
 #define SGE_THEN_UD_ADDR 0x31u
 
 static const char *setters_text(uint32_t setters, char *buf, size_t size)
@@ -72,7 +73,8 @@ static void wr_post(struct srd_rules *rules, const struct srd_event *event)
 		     post->wr_id, srd_wr_opcode_str(post->opcode), qp->made.send_ops_flags);
 	if (!op)
 		return;
-	if (post->setters != SGE_THEN_UD_ADDR)
+	/* Only where the destination is in each request is there a call for it. */
+	if (post->setters != (qp && srd_book_is_rc(qp) ? SGE : SGE_THEN_UD_ADDR))
 		FAIL(rules, SESSION_SETTERS, "op %u, request %" PRIu64 ": %s", op->number,
 		     post->wr_id, setters_text(post->setters, text, sizeof(text)));
 	if (post->wr_flags != SRD_SEND_SIGNALED)
@@ -85,7 +87,7 @@ static void op_post_end(struct srd_rules *rules, const struct srd_event *event)
 	const struct srd_book_qp *qp = rules->book.qp;
 	const struct srd_book_op *op = rules->book.op;
 
-	if (op && op->sessions > 1)
+	if (op && op->sessions > 1 && !srd_book_is_rc(op->qp))
 		FAIL(rules, SESSION_ONE, "op %u: %u sessions", op->number, op->sessions);
 	if (qp && qp->in_session)
 		FAIL(rules, SESSION_OPEN, "the session of line %u is open after the op was posted",
@@ -129,7 +131,7 @@ static void request(struct srd_rules *rules, const struct srd_ev_wr_post *post)
 
 	if (place && place->state == SRD_BOOK_TAKEN)
 		compare(rules, qp->num_posted, place, post->length, post->opcode);
-	if (!has_destination(post->setters))
+	if (!has_destination(post->setters) && !srd_book_is_rc(qp))
 		FAIL(rules, SESSION_DESTINATION,
 		     "request %" PRIu64 " has no destination; setters: %s", post->wr_id,
 		     setters_text(post->setters, text, sizeof(text)));

@@ -9,13 +9,16 @@
 #define PSN_LIMIT (1u << 24)
 
 /* RTS first: the book keeps the newest step in front. */
-static const struct {
-	uint32_t mask, to;
-} path[3] = {
-	{SRD_QP_STATE | SRD_QP_SQ_PSN, SRD_QPS_RTS},
-	{SRD_QP_STATE, SRD_QPS_RTR},
-	{SRD_QP_STATE | SRD_QP_PKEY_INDEX | SRD_QP_PORT | SRD_QP_QKEY, SRD_QPS_INIT},
-};
+static const uint32_t path_to[3] = {SRD_QPS_RTS, SRD_QPS_RTR, SRD_QPS_INIT};
+
+/* The attributes that are due are those that are required, no more. */
+static uint32_t path_mask(const struct srd_book_qp *qp, uint32_t step)
+{
+	const struct srd_state_machine *machine = srd_state_machine(qp->made.qp_type);
+	uint32_t from = step < 2 ? path_to[step + 1] : SRD_QPS_RESET, to = path_to[step];
+
+	return SRD_QP_STATE | machine->pair[from][to].required;
+}
 
 /*
  * A connect that failed because a step of it was refused: the step was wrong, unless it was
@@ -46,12 +49,13 @@ static void reached_rts(struct srd_rules *rules, uint32_t result)
 		return;
 	}
 	for (uint32_t i = 0; i < 3; i++) {
-		if (i < qp->num_steps && qp->steps[i].mask == path[i].mask &&
-		    qp->steps[i].to == path[i].to)
+		uint32_t mask = path_mask(qp, i);
+
+		if (i < qp->num_steps && qp->steps[i].mask == mask && qp->steps[i].to == path_to[i])
 			continue;
 		FAIL(rules, STATE_PATH,
 		     "step %u of connect: due is %s with mask 0x%x, came %s with 0x%x", 3 - i,
-		     srd_qp_state_str(path[i].to), path[i].mask,
+		     srd_qp_state_str(path_to[i]), mask,
 		     i < qp->num_steps ? srd_qp_state_str(qp->steps[i].to) : "nothing",
 		     i < qp->num_steps ? qp->steps[i].mask : 0);
 		return;
@@ -73,7 +77,9 @@ static void session_complete(struct srd_rules *rules, const struct srd_event *ev
 	const struct srd_ev_session_complete *ev = (const void *)event;
 	const struct srd_book_qp *qp = rules->book.qp;
 
-	bool ready = qp && (qp->state == SRD_QPS_RTS || qp->state == SRD_QPS_SQD);
+	bool ready = qp && (qp->state == SRD_QPS_RTS || qp->state == SRD_QPS_SQD ||
+			    /* what is posted there is flushed */
+			    (srd_book_is_rc(qp) && qp->state == SRD_QPS_ERR));
 
 	if (qp && ev->result && !ready)
 		FAIL(rules, STATE_REFUSED, "%u requests are refused with errno %u in %s",
@@ -103,12 +109,12 @@ static void wr_post(struct srd_rules *rules, const struct srd_event *event)
 }
 
 /* What the driver checks, as far as the event shows it. */
-static bool allowed(const struct srd_ev_qp_modify *ev)
+static bool allowed(const struct srd_state_machine *machine, const struct srd_ev_qp_modify *ev)
 {
 	const struct srd_transition *t;
 	uint32_t rest = ev->mask & ~(uint32_t)SRD_QP_STATE;
 
-	if (ev->mask & ~SRD_MODIFY_SUPPORTED_MASK || ev->from > SRD_QPS_ERR || ev->to > SRD_QPS_ERR)
+	if (ev->mask & ~machine->modify_mask || ev->from > SRD_QPS_ERR || ev->to > SRD_QPS_ERR)
 		return false;
 	if ((ev->mask & SRD_QP_PORT && ev->port_num != 1) ||
 	    (ev->mask & SRD_QP_PKEY_INDEX && ev->pkey_index != 0))
@@ -116,7 +122,7 @@ static bool allowed(const struct srd_ev_qp_modify *ev)
 	/* With CUR_STATE the driver believes the caller, whose claim is not in the event. */
 	if (ev->mask & SRD_QP_CUR_STATE)
 		return true;
-	t = &srd_transitions[ev->from][ev->to];
+	t = &machine->pair[ev->from][ev->to];
 	return t->valid && (rest & t->required) == t->required &&
 	       !(rest & ~(t->required | t->optional));
 }
@@ -124,14 +130,15 @@ static bool allowed(const struct srd_ev_qp_modify *ev)
 static void qp_modify(struct srd_rules *rules, const struct srd_event *event)
 {
 	const struct srd_ev_qp_modify *ev = (const void *)event;
+	const struct srd_book_qp *qp = rules->book.qp;
+	uint32_t type = qp ? qp->made.qp_type : SRD_QPT_DRIVER;
 
-	if (!ev->result && !allowed(ev))
+	if (!ev->result && !allowed(srd_state_machine(type), ev))
 		FAIL(rules, STATE_TABLE,
 		     "%s to %s with mask 0x%x, port %u, pkey index %u succeeded",
 		     srd_qp_state_str(ev->from), srd_qp_state_str(ev->to), ev->mask, ev->port_num,
 		     ev->pkey_index);
-	if (rules->book.qp && rules->book.qp->open && ev->mask & SRD_QP_SQ_PSN &&
-	    ev->sq_psn >= PSN_LIMIT)
+	if (qp && qp->open && ev->mask & SRD_QP_SQ_PSN && ev->sq_psn >= PSN_LIMIT)
 		FAIL(rules, STATE_PSN, "sq_psn is 0x%x", ev->sq_psn);
 }
 

@@ -161,7 +161,8 @@ static inline bool steady_wc(const struct srd_book *book, const struct srd_ev_wc
 {
 	const struct srd_request *request = book->request;
 
-	if (!request || request->dropped || ev->status || ev->vendor_err)
+	if (!request || request->dropped || ev->status || ev->vendor_err ||
+	    srd_book_is_rc(book->qp))
 		return false;
 	return ev->opcode ==
 	       (request->opcode == SRD_WR_RDMA_WRITE ? SRD_WC_RDMA_WRITE : SRD_WC_SEND);

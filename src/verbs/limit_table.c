@@ -136,6 +136,41 @@ static int efa_query_device(struct srd_verbs *verbs, struct srd_context *context
 	return result;
 }
 
+/* What the limits with EFA's names are of a device that is not EFA's. */
+static int efa_limits(struct srd_verbs *next, struct srd_context *context,
+		      const struct srd_device_attr *attr, struct srd_efa_device_attr *efa)
+{
+	struct srd_port_attr port;
+	int result;
+
+	if (!(next->can & SRD_VERBS_IS_RC))
+		return next->efa_query_device(next, context, efa);
+	result = next->query_port(next, context, 1, &port);
+	if (result)
+		return result;
+	*efa = (struct srd_efa_device_attr){
+		.max_sq_wr = attr->max_qp_wr,
+		.max_rq_wr = attr->max_qp_wr,
+		.max_sq_sge = (uint16_t)attr->max_sge,
+		.max_rq_sge = (uint16_t)attr->max_sge,
+		.inline_buf_size = UINT16_MAX, /* not to be had from it */
+		.inline_buf_size_ex = UINT16_MAX,
+		.max_rdma_size = port.max_msg_sz,
+	};
+	return 0;
+}
+
+static int query_port(struct srd_verbs *verbs, struct srd_context *context, uint8_t port_num,
+		      struct srd_port_attr *attr)
+{
+	int result = verbs->next->query_port(verbs->next, context, port_num, attr);
+
+	if (!result && verbs->can & SRD_VERBS_IS_RC)
+		attr->max_msg_sz =
+			min_limit(attr->max_msg_sz, limits_of(verbs)->value[MAX_RDMA_SIZE]);
+	return result;
+}
+
 /* 0, or a positive errno where a limit is above the device's own. */
 static int check_device(struct srd_limits *limits, struct srd_context *context)
 {
@@ -145,7 +180,7 @@ static int check_device(struct srd_limits *limits, struct srd_context *context)
 	int result = next->query_device(next, context, &attr);
 
 	if (!result)
-		result = next->efa_query_device(next, context, &efa);
+		result = efa_limits(next, context, &attr, &efa);
 	for (int i = 0; !result && i < NUM_LIMITS; i++) {
 		uint64_t own = get_field(fields[i].efa ? (void *)&efa : (void *)&attr, i);
 
@@ -391,6 +426,7 @@ static void fill(struct srd_verbs *verbs)
 	verbs->open_device = open_device;
 	verbs->query_device = query_device;
 	verbs->efa_query_device = efa_query_device;
+	verbs->query_port = query_port;
 	verbs->alloc_pd = alloc_pd;
 	verbs->dealloc_pd = dealloc_pd;
 	verbs->reg_mr = reg_mr;

@@ -83,6 +83,11 @@ static void emit_device(struct srd_observer *o, struct srd_context *context)
 	}
 	if (!next->query_port(next, context, 1, &port))
 		e.max_msg_sz = port.max_msg_sz;
+	/* Not EFA: a connected queue pair has the same limit for all its messages. */
+	if (next->can & SRD_VERBS_IS_RC) {
+		e.max_rdma_size = port.max_msg_sz;
+		e.max_sq_wr = e.max_rq_wr = attr.max_qp_wr;
+	}
 	if (!next->query_gid(next, context, 1, 0, &gid)) {
 		e.gid_hi = gid_half(&gid, 0);
 		e.gid_lo = gid_half(&gid, 8);
@@ -351,6 +356,9 @@ static int modify_qp(struct srd_verbs *verbs, struct srd_qp *qp, const struct sr
 		.pkey_index = mask & SRD_QP_PKEY_INDEX ? attr->pkey_index : 0,
 		.port_num = mask & SRD_QP_PORT ? attr->port_num : 0,
 		.rnr_retry = mask & SRD_QP_RNR_RETRY ? attr->rnr_retry : 0,
+		.dest_qp_num = mask & SRD_QP_DEST_QPN ? attr->dest_qp_num : 0,
+		.gid_hi = mask & SRD_QP_AV ? gid_half(&attr->ah_attr.dgid, 0) : 0,
+		.gid_lo = mask & SRD_QP_AV ? gid_half(&attr->ah_attr.dgid, 8) : 0,
 	};
 	int result = verbs->next->modify_qp(verbs->next, qp, attr, mask);
 

@@ -185,6 +185,8 @@ static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_
 	return 0;
 }
 
+static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
+
 struct ibv_context *__wrap_ibv_open_device(struct ibv_device *device);
 struct ibv_context *__wrap_ibv_open_device(struct ibv_device *device)
 {
@@ -201,6 +203,7 @@ struct ibv_context *__wrap_ibv_open_device(struct ibv_device *device)
 	verbs = made(sizeof(*verbs));
 	verbs->sz = sizeof(*verbs);
 	verbs->query_port = query_port;
+	verbs->create_qp_ex = create_qp_ex;
 	verbs->context.abi_compat = __VERBS_ABI_IS_EXTENDED;
 	verbs->context.device = device;
 	verbs->context.ops.poll_cq = poll_cq;
@@ -554,6 +557,40 @@ struct ibv_qp *__wrap_efadv_create_qp_ex(struct ibv_context *context,
 	qp->ex.qp_base.state = IBV_QPS_RESET;
 	fill_ops(&qp->ex, attr->send_ops_flags & ~fake.missing_ops);
 	return &qp->ex.qp_base;
+}
+
+/* Another provider's: libefa has only datagrams without its own call. */
+static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
+{
+	struct fake_qp *qp;
+
+	note("ibv_create_qp_ex type=%u sig_all=%d wr=%u/%u sge=%u/%u inline=%u comp_mask=0x%x "
+	     "ops=0x%lx",
+	     attr->qp_type, attr->sq_sig_all, attr->cap.max_send_wr, attr->cap.max_recv_wr,
+	     attr->cap.max_send_sge, attr->cap.max_recv_sge, attr->cap.max_inline_data,
+	     attr->comp_mask, attr->send_ops_flags);
+	if (fails("ibv_create_qp_ex"))
+		return NULL;
+	if (fake.devices[context->device - list_storage].is_efa) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	qp = made(sizeof(*qp));
+	qp->ex.qp_base.context = context;
+	qp->ex.qp_base.qp_num = 0x123456;
+	qp->ex.qp_base.state = IBV_QPS_RESET;
+	fill_ops(&qp->ex, attr->send_ops_flags & ~fake.missing_ops);
+	qp->ex.wr_set_ud_addr = NULL;
+	return &qp->ex.qp_base;
+}
+
+/* What ibv_create_qp_ex calls for a queue pair without the posting session. */
+struct ibv_qp *__wrap_ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
+struct ibv_qp *__wrap_ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	note("ibv_create_qp type=%u", attr->qp_type);
+	errno = EOPNOTSUPP;
+	return NULL;
 }
 
 struct ibv_qp_ex *__wrap_ibv_qp_to_qp_ex(struct ibv_qp *qp);

@@ -184,7 +184,7 @@ static void test_bad_scripts(void **state)
 		"you mean \"chunk.cover\"?");
 	refused(PRELUDE "srd.scenario('x', { profile = 'tiny' }, print)", -EINVAL,
 		"dir/test.lua:2: scenario_options: profile = \"tiny\": no such profile; there are "
-		"efa1, huge, no_rdma, small");
+		"efa1, huge, no_rdma, rc, small");
 	refused(PRELUDE "srd.scenario('x', { profile = { mtuu = 1 } }, print)", -EINVAL,
 		"dir/test.lua:2: profile: unknown field \"mtuu\"; did you mean \"mtu\"?");
 	refused("coroutine.yield()", -EINVAL,

@@ -264,10 +264,9 @@ static void opened_by_name_or_path(void **state)
 	assert_int_equal(srd_profile_open("small", &profile, &error), 0);
 	assert_int_equal(profile.max_qp, 8);
 	assert_int_equal(srd_profile_open("smal", &profile, &error), -ENOENT);
-	assert_string_equal(
-		error.message,
-		"there is no profile \"smal\": the built-in ones are efa1, huge, no_rdma, "
-		"small; a file has a '/' in its name or ends in .json");
+	assert_string_equal(error.message,
+			    "there is no profile \"smal\": the built-in ones are efa1, huge, "
+			    "no_rdma, rc, small; a file has a '/' in its name or ends in .json");
 	assert_int_equal(write(fd, "{ \"max_qp\": 3 }", 15), 15);
 	assert_int_equal(srd_profile_open(path, &profile, &error), 0);
 	assert_int_equal(profile.max_qp, 3);

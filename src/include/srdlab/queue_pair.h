@@ -47,6 +47,15 @@ struct srd_queue_pair_config {
 	uint32_t qkey;         /* below 0x80000000; 0 means SRD_DEFAULT_QKEY */
 	uint16_t pkey_index;
 	uint8_t port_num;
+	/* of reliable-connected queue pairs alone; ibv_modify_qp's */
+	uint8_t sgid_index;         /* of the own GID table */
+	uint8_t path_mtu;           /* enum ibv_mtu; 0: the port's */
+	uint8_t timeout;            /* 4.096 us * 2^timeout for an answer; 0: for ever */
+	uint8_t retry_cnt;          /* 0 to 7 */
+	uint8_t rnr_retry;          /* 0 to 6 tries, 7 without end */
+	uint8_t min_rnr_timer;      /* enum ibv_rnr_timeout: that the sender is asked to wait */
+	uint8_t max_rd_atomic;      /* reads under way, as initiator */
+	uint8_t max_dest_rd_atomic; /* and as responder */
 };
 
 #define SRD_DEFAULT_QKEY 0x4242
@@ -111,10 +120,10 @@ struct srd_queue_pair_ops {
 	 */
 	uint64_t (*num_requests)(struct srd_queue_pair *qp, enum srd_op_kind kind, uint64_t size);
 	/*
-	 * RDMA write of from->size bytes; RDMA read of from->size bytes. All requests are
-	 * posted or none. -EMSGSIZE: the destination is smaller than the source. -ENOTCONN.
-	 * -ENOSPC: ids->capacity is too small; nothing is posted. -ENOMEM: the send queue is
-	 * full; nothing is posted.
+	 * RDMA write of from->size bytes; RDMA read of from->size bytes. -EMSGSIZE: the
+	 * destination is smaller than the source. -ENOTCONN. -ENOSPC: ids->capacity is too
+	 * small. -ENOMEM: the send queue is full. All requests are posted, or none; but
+	 * see one_by_one.
 	 */
 	int (*put)(struct srd_queue_pair *qp, const struct srd_remote_view *to,
 		   const struct srd_local_view *from, struct srd_wr_ids *ids,
@@ -144,6 +153,12 @@ struct srd_queue_pair_ops {
 	int (*get_from)(struct srd_queue_pair *qp, uint32_t peer, const struct srd_local_view *to,
 			const struct srd_remote_view *from, struct srd_wr_ids *ids,
 			struct srd_error *error);
+	/*
+	 * Since abi 2. It posts request by request, as ibv_post_send does: where one in the
+	 * middle is refused, put and get return that error, and the ids->count requests before
+	 * it are posted and will complete.
+	 */
+	bool one_by_one;
 };
 
 /* One put or get for a scheduler. A put goes from local to remote, a get the other way. */
@@ -216,10 +231,18 @@ struct srd_scheduler_ops {
 	bool peers;
 };
 
-/* Whether the queue pair has more peers than one; whether the scheduler knows of them. */
+/*
+ * Whether the queue pair has more peers than one; whether it may post a part; whether the
+ * scheduler knows of more peers.
+ */
 static inline bool srd_queue_pair_has_peers(const struct srd_queue_pair_ops *ops)
 {
 	return ops->abi >= 2 && ops->add_peer;
+}
+
+static inline bool srd_queue_pair_is_one_by_one(const struct srd_queue_pair_ops *ops)
+{
+	return ops->abi >= 2 && ops->one_by_one;
 }
 
 static inline bool srd_scheduler_has_peers(const struct srd_scheduler_ops *ops)

@@ -126,6 +126,7 @@ struct srd_port_attr {
 	uint32_t gid_tbl_len;
 	uint16_t pkey_tbl_len;
 	uint16_t lid;
+	uint8_t active_mtu; /* enum ibv_mtu: 1 is 256 bytes, 5 is 4096 */
 };
 
 struct srd_ah_attr {
@@ -162,7 +163,7 @@ struct srd_qp_init_attr_ex {
 	uint64_t send_ops_flags; /* enum srd_send_ops */
 };
 
-/* efadv_qp_init_attr. */
+/* efadv_qp_init_attr; a queue pair that is not EFA's is created without. */
 struct srd_efa_qp_init_attr {
 	uint32_t driver_qp_type; /* enum srd_driver_qp_type */
 	uint16_t flags;          /* enum srd_efa_qp_flags */
@@ -235,6 +236,8 @@ struct srd_wc {
 	0x4                       /* wait never takes wall time, and nothing else moves the clock */
 #define SRD_VERBS_CAN_ORIGIN 0x8  /* buffers of kind ORIGIN */
 #define SRD_VERBS_CAN_HOSTS  0x10 /* each host has devices of its own */
+/* Not EFA devices: their reliable queue pairs are connected ones, made without EFA's attributes. */
+#define SRD_VERBS_IS_RC 0x20
 
 #include <srdlab/verbs_table.h>
 
