@@ -28,13 +28,14 @@ static uint32_t path_mask(const struct srd_book_qp *qp, uint32_t step)
 static void refused_step(struct srd_rules *rules, const struct srd_book_qp *qp, uint32_t line)
 {
 	uint32_t due = qp->state == SRD_QPS_RESET ? 2 : qp->state == SRD_QPS_INIT ? 1 : 0;
+	uint32_t mask = path_mask(qp, due);
 
 	if (!qp->refused.mask || qp->refused.line != line || qp->state > SRD_QPS_RTR ||
-	    (qp->refused.mask == path[due].mask && qp->refused.to == path[due].to))
+	    (qp->refused.mask == mask && qp->refused.to == path_to[due]))
 		return;
 	FAIL(rules, STATE_PATH,
 	     "step %u of connect: due is %s with mask 0x%x, refused was %s with 0x%x", 3 - due,
-	     srd_qp_state_str(path[due].to), path[due].mask, srd_qp_state_str(qp->refused.to),
+	     srd_qp_state_str(path_to[due]), mask, srd_qp_state_str(qp->refused.to),
 	     qp->refused.mask);
 }
 
