@@ -275,10 +275,12 @@ static int op_post(struct credit_scheduler *s, const struct srd_op *op, struct s
 	rc = ops_call(s, op, error);
 	if (rc && !srd_queue_pair_is_one_by_one(s->ops))
 		s->ids.count = 0;
-	if (s->ids.count > s->ids.capacity)
-		rc = srd_error_set(error, -EPROTO,
-				   "the queue pair returned %u ids where there is room for %u",
-				   s->ids.count, s->ids.capacity);
+	if (s->ids.count <= s->ids.capacity)
+		return rc;
+	rc = srd_error_set(error, -EPROTO,
+			   "the queue pair returned %u ids where there is room for %u",
+			   s->ids.count, s->ids.capacity);
+	s->ids.count = 0;
 	return rc;
 }
 
