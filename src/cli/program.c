@@ -39,8 +39,14 @@ static void put_evidence(const struct srd_cli_program *program, const char *text
 	uint32_t number;
 
 	while ((at = next_line(text, &number))) {
-		fprintf(stderr, "%.*s%s ", (int)(at - text), text, program->line);
+		fprintf(stderr, "%.*s", (int)(at - text), text);
 		text = at + 5;
+		if (number) {
+			fprintf(stderr, "%s ", program->line);
+		} else {
+			fprintf(stderr, "an unknown %s", program->line);
+			text++;
+		}
 	}
 	fprintf(stderr, "%s\n", text);
 }
