@@ -163,7 +163,7 @@ static int wait_for(lua_State *L, lua_Integer from, lua_KFunction k,
 			from = 0;
 		if (!from)
 			return finish(L, true);
-		if (run->verbs->now(run->verbs) >= deadline)
+		if (deadline != UINT64_MAX && run->verbs->now(run->verbs) >= deadline)
 			return finish(L, false);
 		if (!srd_task_alone(L))
 			return srd_task_yield(L, deadline, from, k);

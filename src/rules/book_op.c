@@ -11,6 +11,7 @@
 
 static struct srd_book_op *op_new(struct srd_book *book)
 {
+	static const struct srd_book_op blank; /* to copy: quicker than to clear */
 	struct srd_book_op *op = book->free_ops;
 
 	if (!op) {
@@ -31,7 +32,7 @@ static struct srd_book_op *op_new(struct srd_book *book)
 		op = book->free_ops;
 	}
 	book->free_ops = op->next;
-	memset(&op->asked, 0,
+	memcpy(&op->asked, &blank.asked,
 	       offsetof(struct srd_book_op, own) - offsetof(struct srd_book_op, asked));
 	return op;
 }
