@@ -269,7 +269,8 @@ srd.scenario("a line of large and small ops never overtakes itself", {
 		ops[i] = q:submit_put { from = p.a.mem:slice(0, size), to = p.b.mem:slice(0, size) }
 		t:expect(q:in_flight()):at_most(4)
 	end
-	while q:queued() > 0 do
+	local rounds = 0
+	while q:queued() > 0 and rounds < 2000 do
 		local waiting = false
 		for _, op in ipairs(ops) do
 			local queued = op:status() == "queued"
@@ -278,6 +279,7 @@ srd.scenario("a line of large and small ops never overtakes itself", {
 		end
 		t:run_for "5us"
 		t:expect(q:in_flight()):at_most(4)
+		rounds = rounds + 1
 	end
 	t:wait(ops)
 end)

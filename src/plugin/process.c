@@ -43,6 +43,7 @@ struct following {
 	struct process processes[2];
 	int num;
 	bool differ;
+	uint64_t started; /* CLOCK_MONOTONIC ns */
 };
 
 static uint64_t monotonic(void)
@@ -410,13 +411,18 @@ static int judge(struct process *p, struct srd_plugin_answer *answer, struct srd
 	return 0;
 }
 
-/* Of two that did not both end well the one that did not is told, and no difference. */
+/*
+ * Of two that did not both end well the one that did not is told, and no difference. Where
+ * the time was over each was stopped at an event of its own: that is no difference either.
+ */
 static int judge_all(struct following *f, struct srd_error *error)
 {
 	struct process *p = &f->processes[0];
 
 	for (int i = 0; i < f->num; i++)
 		reap(&f->processes[i]);
+	if (monotonic() - f->started >= f->work->time_limit)
+		f->answer->difference[0] = '\0';
 	if (f->num == 2 && !(well(p) && well(p + 1))) {
 		f->answer->difference[0] = '\0';
 		if (well(p))
@@ -447,6 +453,7 @@ int srd_plugin_run(const struct srd_plugin_work *work, struct srd_plugin_answer 
 		.processes = {{.answer_fd = -1, .events_fd = -1, .pid_fd = -1},
 			      {.answer_fd = -1, .events_fd = -1, .pid_fd = -1}},
 		.num = work->twice ? 2 : 1,
+		.started = monotonic(),
 	};
 	int rc;
 

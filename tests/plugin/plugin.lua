@@ -148,6 +148,15 @@ command("a plug-in is traced", ("%s run --trace %s/trace --filter direct %s %s")
 command("and the trace is shown", ("%s show --event op_begin %s/trace"):format(program, dir), 0, "kind=PUT")
 sh("rm -r " .. dir)
 
+-- Two runs that are stopped by their time are stopped at different events.
+local endless = sh "mktemp"
+sh(("echo 'require(\"srdlab\").scenario(\"for ever\", { tags = { \"contract\" } }, function(t) "
+	.. "t:pair {} while true do t:run_for \"1us\" end end)' >%s"):format(endless))
+command("a scenario without an end", ("%s run --replay-dir '' --scenario-timeout 200ms %s %s | tee %s.out"):format(
+	program, queue_pair, endless, endless), 0, "out of time: ", "0 passed, 1 failed, 0 skipped")
+command("which is no matter of chance", ("! grep 'not deterministic' %s.out"):format(endless), 0)
+sh(("rm %s %s.out"):format(endless, endless))
+
 -- These take as long as they may.
 for _, name in ipairs { "loop", "sleep" } do
 	case("a plug-in with the defect: " .. name,
