@@ -31,6 +31,12 @@ static __thread bool inside; /* this thread holds the lock, or tells: its own fr
 static struct region *regions;
 static _Atomic uint32_t count[NUM_COUNT]; /* of regions, by granule of their addresses */
 
+void observer_memory_forked(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	inside = false;
+}
+
 static void count_add(uintptr_t addr, size_t length, uint32_t change)
 {
 	size_t first = addr >> GRANULE, num = ((addr + length - 1) >> GRANULE) - first + 1;

@@ -74,6 +74,7 @@ struct seen_qp {
 	struct seen_posts *posts;
 	struct srd_ev_wr_post *current;
 	uint32_t num_setters;
+	bool gated; /* the program says that a scheduler counts its credits */
 };
 
 struct seen_cq {
@@ -116,6 +117,14 @@ void observer_end_session(struct seen *seen, struct ibv_qp *qp);
 void observer_misuse(const struct seen *seen, enum srd_session_misuse what, enum srd_verb verb);
 /* The queue pair with a session of this thread that forbids it to poll CQ; NULL. */
 const struct seen *observer_session_on(const void *cq);
+
+/* memory.c: in a child of fork. */
+void observer_memory_forked(void);
+
+/* annotate.c: the op that this thread posts now; 0: none. */
+uint32_t observer_op(void);
+/* NUM of POSTS were told of for it. */
+void observer_op_posts(const struct srd_ev_wr_post *posts, uint32_t num);
 
 /* poll.c */
 void observer_wrap_cq(struct ibv_cq_ex *cq, struct seen *seen);

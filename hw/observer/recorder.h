@@ -38,6 +38,8 @@ struct srd_recorder {
 	uint32_t (*number)(enum srd_recorder_kind kind, int fd, uint32_t handle, uint8_t *host);
 	/* The number of the calling thread's stack, for the line of events; 0: unknown. */
 	uint32_t (*stack)(void);
+	/* A number for an op that begins; 0: nobody listens. */
+	uint32_t (*op)(void);
 	/* LENGTH bytes at ADDR, part of a region of that context, go back to the allocator. */
 	void (*freed)(int fd, uint64_t addr, uint64_t length);
 	/*

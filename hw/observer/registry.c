@@ -32,6 +32,18 @@ const struct srd_recorder *observer_recorder(void)
 	return recorder && recorder->on() ? recorder : NULL;
 }
 
+/* Another thread of the parent may have held them. */
+static void forked(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	observer_memory_forked();
+}
+
+__attribute__((constructor)) static void start(void)
+{
+	pthread_atfork(NULL, NULL, forked);
+}
+
 static uint32_t list_of(const void *at)
 {
 	return (uint32_t)((uintptr_t)at >> 4) * 2654435761u >> 20;

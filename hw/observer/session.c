@@ -145,6 +145,7 @@ static void tell_start(const struct seen *seen, uint32_t state)
 
 	if (!recorder)
 		return;
+	e.ev.op = observer_op();
 	e.ev.line = recorder->stack();
 	recorder->put(NULL, 0, &e.ev);
 }
@@ -400,8 +401,13 @@ static void tell_posts(struct seen_posts *posts, struct srd_event *end)
 	if (!recorder)
 		return;
 	end->line = recorder->stack();
-	for (uint32_t i = 0; i < num; i++)
+	end->op = observer_op();
+	for (uint32_t i = 0; i < num; i++) {
 		posts->wr[i].ev.line = end->line;
+		posts->wr[i].ev.op = end->op;
+	}
+	if (end->op && num)
+		observer_op_posts(posts->wr, num);
 	recorder->put(num ? posts->wr : NULL, num, end);
 }
 

@@ -29,6 +29,7 @@ struct soft_events {
 	uint32_t asleep;  /* the reader waits for WAKE */
 	uint32_t wake;    /* futex */
 	uint32_t last_stack;
+	uint32_t last_op;
 	_Alignas(64) uint64_t head; /* bytes ever written */
 	_Alignas(64) uint64_t tail; /* bytes ever read */
 };

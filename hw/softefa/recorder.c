@@ -44,6 +44,12 @@ static uint32_t number(enum srd_recorder_kind kind, int fd, uint32_t handle, uin
 	return name;
 }
 
+static uint32_t op(void)
+{
+	return soft_events_wanted() ? __atomic_add_fetch(&soft.events->last_op, 1, __ATOMIC_RELAXED)
+				    : 0;
+}
+
 /* A region of another process has these addresses too: the stream cannot tell them apart. */
 static bool is_ambiguous(uint64_t addr, uint64_t length)
 {
@@ -106,6 +112,7 @@ __attribute__((visibility("default"))) const struct srd_recorder srdlab_recorder
 	.asked = asked,
 	.number = number,
 	.stack = soft_stack,
+	.op = op,
 	.freed = freed,
 	.put = put,
 };

@@ -1,7 +1,7 @@
 #!/bin/sh
 # shellcheck disable=SC2016
 # What srdlab exec makes of a program that breaks a law: statuses, files, suppressions.
-# usage: judged.sh SRDLAB DEREG_IN_FLIGHT WAITS FLOOD
+# usage: judged.sh SRDLAB DEREG_IN_FLIGHT WAITS FLOOD OP_WHOLE
 set -u
 srdlab=$1 program=$2
 folder=$(mktemp -d)
@@ -60,6 +60,13 @@ want "and why" 1 "$(grep -c 'only the first program' "$folder/late")"
 # A process that is killed leaves nothing that it could have destroyed.
 want "no leak of the dead" 0 "$(status --rules lifetime --error-exitcode 9 -- sh -c '
 	"$0" & sleep 1; kill -9 $!; wait' "$3")"
+
+# What a program marks as its own op is judged as ours are.
+out=$("$srdlab" exec --rules law,contract --error-exitcode 9 -- "$5" 2>&1)
+want "a marked op" 0 $?
+want "judged by the rules about chunks" 0 "$(echo "$out" | grep -c 'not judged.* chunk.cover')"
+"$5"
+want "without a device" 3 $?
 
 # A reader that stops: the program waits for it, and nothing is lost.
 want "a reader that is behind" 0 "$(status --rules law --error-exitcode 9 --trace "$folder/flood" -- "$4" stop)"
