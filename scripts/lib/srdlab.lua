@@ -112,6 +112,38 @@ function t.pair(self, options)
 	return pair
 end
 
+local of_rails = { memory = true, kind = true, rails = true, max_in_flight = true, stripe = true }
+
+--- Two hosts, a and b, with a queue pair on each of their devices, as rails.
+function t.rail_pair(self, options)
+	options = options or {}
+	if type(options) ~= "table" then
+		core.raise(("t:rail_pair: a table of options is expected, not %s"):format(type(options)))
+	end
+	local counts = options.rails or 2
+	if type(counts) ~= "table" then
+		counts = { counts, counts }
+	end
+	local fields, pair = copy(options, of_rails), {}
+	for i, name in ipairs { "a", "b" } do
+		local host = self:host(name)
+		local side = { host = host, qps = {} }
+		if math.type(counts[i]) ~= "integer" or counts[i] < 1 then
+			core.raise "t:rail_pair: rails is a number from 1 on, or a list of two"
+		end
+		for rail = 1, counts[i] do
+			side.qps[rail] = host:device(rail):queue_pair(fields)
+		end
+		if options.memory then
+			side.mem = host:memory(options.memory, { kind = options.kind })
+		end
+		pair[name] = side
+	end
+	pair.a.rails, pair.b.rails = self:rails(pair.a.qps, pair.b.qps,
+		{ max_in_flight = options.max_in_flight, stripe = options.stripe })
+	return pair
+end
+
 --- A note for whoever watches the run.
 function t.log(_, ...)
 	print(...)

@@ -17,7 +17,7 @@ return {
 	ev("op_begin", "engine", "qp", "A put or get was submitted; path 0: straight to the queue pair, 1: scheduler.",
 		{ { "kind", "op_kind" }, { "path", "u32" }, { "local_addr", "u64", "hex" }, { "local_size", "u64" },
 			{ "remote_addr", "u64", "hex" }, { "remote_size", "u64" }, { "lkey", "u32", "hex" }, { "rkey", "u32", "hex" },
-			{ "peer", "u32" } }),
+			{ "peer", "u32" }, { "transfer", "u32" } }),
 	ev("op_post_begin", "engine", "qp", "The queue pair is asked to post this op now.",
 		{ { "num_wr_asked", "u64" } }),
 	ev("op_post_end", "engine", "qp", "It answered: result 0 or a negative errno (as u32), the ids it returned.",
@@ -111,4 +111,14 @@ return {
 		{ { "result", "u32", "errno" }, { "peer", "u32" }, { "remote_qpn", "u32" }, { "gid_hi", "u64", "hex" }, { "gid_lo", "u64", "hex" } }),
 	-- seam, of later versions
 	ev("context_lost", "seam", "context", "The process that had it open has died: the kernel released all that stood on it.", {}),
+	ev("rails_open", "engine", "none", "Rails were made of queue pairs that share a budget (0: none but their credits).",
+		{ { "rails", "u32" }, { "num_rails", "u32" }, { "num_peer_rails", "u32" }, { "max_in_flight", "u32" }, { "stripe", "u64" } }),
+	ev("rails_join", "engine", "qp", "This queue pair is one of them.", { { "rails", "u32" }, { "rail", "u32" } }),
+	ev("rails_close", "engine", "none", "They are closed.", { { "rails", "u32" } }),
+	ev("transfer_begin", "engine", "none", "A put or get over rails was submitted. The op that carries a stripe of it names its number in `transfer`.",
+		{ { "rails", "u32" }, { "kind", "op_kind" }, { "local_addr", "u64", "hex" }, { "local_size", "u64" },
+			{ "remote_addr", "u64", "hex" }, { "remote_size", "u64" } }),
+	ev("transfer_end", "engine", "none", "Its one result.",
+		{ { "rails", "u32" }, { "result", "u32", "errno" }, { "status", "wc_status" }, { "vendor_err", "u32", "efa_status" },
+			{ "num_stripes", "u32" }, { "num_moved", "u32" } }),
 }

@@ -137,6 +137,13 @@ return {
 		},
 	},
 	{
+		name = "rails_options", c = "struct srd_rails_options", header = "lua/options.h",
+		doc = "the options of t:rails",
+		fields = list {
+			f("max_in_flight", "u32"), f("stripe", "size"),
+		},
+	},
+	{
 		name = "memory_options", c = "struct srd_memory_options", header = "lua/options.h",
 		doc = "the second argument of host:memory",
 		fields = list {

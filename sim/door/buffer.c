@@ -19,10 +19,11 @@ static struct srd_buffer *alloc_buffer(struct srd_verbs *verbs, struct srd_conte
 
 	if (!buffer)
 		goto fail;
-	err = srd_memory_alloc(door->memory, context->host, length, kind, &buffer->buffer.addr);
+	err = srd_memory_alloc(door->memory, door_context(context)->owner, length, kind,
+			       &buffer->buffer.addr);
 	if (err)
 		goto free_buffer;
-	buffer->host = context->host;
+	buffer->host = door_context(context)->owner;
 	buffer->buffer.context = context;
 	buffer->buffer.handle = door_handle(door, DOOR_BUFFER);
 	buffer->buffer.kind = kind;

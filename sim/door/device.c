@@ -1,23 +1,77 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "door.h"
 #include "verbs/alloc.h"
 
 #define PAGE_SIZE   4096
-#define DEVICE_NAME "mock0"
+#define DEVICE_NAME "mock" /* and a number: which of its host's */
+#define MAX_DEVICES 64     /* of a host */
+
+static bool name_number(const char *name, uint32_t *number)
+{
+	const char *digits;
+	size_t length;
+
+	*number = 0;
+	if (!name)
+		return true;
+	if (strncmp(name, DEVICE_NAME, strlen(DEVICE_NAME)))
+		return false;
+	digits = name + strlen(DEVICE_NAME);
+	length = strspn(digits, "0123456789");
+	if (!length || length > 3 || digits[length] || (length > 1 && *digits == '0'))
+		return false;
+	*number = (uint32_t)atoi(digits);
+	return *number < MAX_DEVICES;
+}
+
+/*
+ * The devices of HOST are mock0, mock1, ...; in the model each is a host of its own, with
+ * its own address and link, but for the memory that they reach. The first has the host's
+ * number; the others get theirs from the top, for hosts come from below.
+ */
+static int device_number(struct srd_door *door, uint32_t host, const char *name, uint32_t *device)
+{
+	uint32_t number, at;
+
+	if (!name_number(name, &number))
+		return ENODEV;
+	if (!number) {
+		*device = host;
+		if (door->num_more && host >= SRD_MODEL_MAX_HOSTS - door->num_more)
+			return ENODEV;
+		if (host >= door->num_hosts)
+			door->num_hosts = host + 1;
+		return 0;
+	}
+	for (at = 0; at < door->num_more; at++)
+		if (door->more[at].host == host && door->more[at].number == number)
+			break;
+	*device = SRD_MODEL_MAX_HOSTS - 1 - at;
+	if (at < door->num_more)
+		return 0;
+	if (at == DOOR_MAX_MORE || *device < door->num_hosts)
+		return ENODEV;
+	door->more[at].host = host;
+	door->more[at].number = number;
+	door->num_more++;
+	return 0;
+}
 
 static struct srd_context *open_device(struct srd_verbs *verbs, uint32_t host, const char *name)
 {
 	struct srd_door *door = door_of(verbs);
 	struct door_context *context;
-	int err = ENODEV;
+	uint32_t device;
+	int err = device_number(door, host, name, &device);
 
-	if (name && strcmp(name, DEVICE_NAME))
+	if (err)
 		goto fail;
-	err = srd_model_device_open(&door->model, host);
+	err = srd_model_device_open(&door->model, device);
 	if (err)
 		goto fail;
 	err = ENOMEM;
@@ -32,8 +86,10 @@ static struct srd_context *open_device(struct srd_verbs *verbs, uint32_t host, c
 	if (!context->generations)
 		goto free_qps;
 	context->context.handle = door_handle(door, DOOR_CONTEXT);
-	context->context.host = host;
-	strcpy(context->context.name, DEVICE_NAME);
+	context->context.host = device;
+	context->owner = host;
+	snprintf(context->context.name, sizeof(context->context.name), "%s",
+		 name ? name : DEVICE_NAME "0");
 	LIST_INSERT_HEAD(&door->contexts, context, link);
 	return &context->context;
 

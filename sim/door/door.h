@@ -25,8 +25,9 @@
 struct door_qp;
 
 struct door_context {
-	struct srd_context context;
+	struct srd_context context; /* .host: of the model, where each device is one */
 	LIST_ENTRY(door_context) link;
+	uint32_t owner;        /* the host that it is a device of: whose memory it reaches */
 	uint32_t users;        /* protection domains, completion queues */
 	uint32_t qp_mask;      /* of both tables below */
 	struct door_qp **qps;  /* by queue-pair number */
@@ -111,10 +112,19 @@ enum door_kind {
 	DOOR_NUM_KINDS,
 };
 
+/* Devices behind the first of their hosts, in one run. */
+#define DOOR_MAX_MORE 128
+
 struct srd_door {
 	struct srd_verbs verbs;
 	struct srd_model model;
 	struct srd_memory *memory;
+	/* of the devices behind a host's first: numbers in the model, from the top down */
+	struct {
+		uint32_t host;
+		uint32_t number;
+	} more[DOOR_MAX_MORE];
+	uint32_t num_more, num_hosts;
 	uint64_t seen;                     /* arrivals that a wait has told of */
 	enum srd_wc_opcode send_opcode[3]; /* of a completed request, by enum srd_op_type */
 	uint32_t handles[DOOR_NUM_KINDS];

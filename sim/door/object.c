@@ -13,7 +13,8 @@ static struct srd_pd *alloc_pd(struct srd_verbs *verbs, struct srd_context *cont
 
 	if (!pd)
 		goto fail;
-	err = srd_model_pd_alloc(&door->model, context->host, context->host, &pd->model);
+	err = srd_model_pd_alloc(&door->model, context->host, door_context(context)->owner,
+				 &pd->model);
 	if (err)
 		goto free_pd;
 	pd->pd.context = context;

@@ -203,7 +203,7 @@ static void wr_set_inline_data(struct srd_verbs *verbs, struct srd_qp *public, u
 		return;
 	if (length > qp->max_inline || !has_inline_area(qp, r) ||
 	    /* libefa reads the bytes here, and the program crashes if they are not there. */
-	    srd_memory_read(door->memory, public->context->host, addr,
+	    srd_memory_read(door->memory, door_context(public->context)->owner, addr,
 			    srd_model_request_inline(&door->model, r), length)) {
 		qp->error = EINVAL;
 		return;

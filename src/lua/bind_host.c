@@ -16,11 +16,12 @@ static struct srd_host *check_host(lua_State *L)
 
 /* ---- opening ---- */
 
-static struct srd_host *find_host(struct srd_run *run, const char *name)
+static struct srd_host *find_host(struct srd_run *run, const char *name, uint32_t device)
 {
 	struct srd_object *at = run->objects[SRD_OBJECT_HOST];
 
-	while (at && strcmp(((struct srd_host *)at)->name, name))
+	while (at && (strcmp(((struct srd_host *)at)->name, name) ||
+		      ((struct srd_host *)at)->device != device))
 		at = at->prev;
 	return (struct srd_host *)at;
 }
@@ -30,8 +31,13 @@ static int open_host(struct srd_run *run, struct srd_host *host, struct srd_erro
 {
 	struct srd_verbs *verbs = run->verbs;
 	const struct srd_error *limits;
+	char name[16];
 
-	host->context->verbs = verbs->open_device(verbs, host->index, NULL);
+	/* Where all hosts share one device, that is the host's second as well. */
+	snprintf(name, sizeof(name), "mock%u", host->device - 1);
+	host->context->verbs = verbs->open_device(
+		verbs, host->index,
+		host->device > 1 && verbs->can & SRD_VERBS_CAN_HOSTS ? name : NULL);
 	if (!host->context->verbs) {
 		limits = run->limits ? srd_limits_error(run->limits) : NULL;
 		if (limits && limits->code)
@@ -39,6 +45,7 @@ static int open_host(struct srd_run *run, struct srd_host *host, struct srd_erro
 		return srd_error_set(error, -errno, "open_device failed: %s",
 				     srd_errno_name(errno));
 	}
+	host->index = ((struct srd_context *)host->context->verbs)->host;
 	host->pd->verbs = verbs->alloc_pd(verbs, host->context->verbs);
 	if (!host->pd->verbs)
 		return srd_error_set(error, -errno, "alloc_pd failed: %s", srd_errno_name(errno));
@@ -60,10 +67,11 @@ void srd_host_release(struct srd_run *run, struct srd_host *host)
 				   verbs->close_device(verbs, host->context->verbs));
 }
 
-void srd_host_push(lua_State *L, const char *name)
+/* Device DEVICE of the host NAME; INDEX is what the host was opened with. */
+static void push_device(lua_State *L, const char *name, uint32_t device, uint32_t index)
 {
 	struct srd_run *run = srd_run_of(L);
-	struct srd_host *host = find_host(run, name);
+	struct srd_host *host = find_host(run, name, device);
 	struct srd_error error;
 
 	if (host) {
@@ -77,7 +85,8 @@ void srd_host_push(lua_State *L, const char *name)
 			  (int)sizeof(host->name) - 1);
 	host = srd_object_new(L, SRD_OBJECT_HOST, sizeof(*host), 0);
 	snprintf(host->name, sizeof(host->name), "%s", name);
-	host->index = run->num_objects[SRD_OBJECT_HOST];
+	host->index = index;
+	host->device = device;
 	host->object.line = run->stream.line;
 	host->context = srd_verbs_object_new(L, SRD_OBJECT_CONTEXT, host, true);
 	host->pd = srd_verbs_object_new(L, SRD_OBJECT_PD, host, true);
@@ -92,7 +101,27 @@ void srd_host_push(lua_State *L, const char *name)
 	}
 }
 
+void srd_host_push(lua_State *L, const char *name)
+{
+	push_device(L, name, 1, srd_run_of(L)->num_objects[SRD_OBJECT_HOST]);
+}
+
 /* ---- what a host has ---- */
+
+/* host:device(n): the n-th of its devices, which reach the same memory. */
+static int host_device(lua_State *L)
+{
+	struct srd_host *host = check_host(L);
+	uint64_t n = srd_check_uint(L, 2, "host:device", 64);
+
+	srd_run_at(L);
+	if (!n)
+		srd_raise(L, "host:device: the first device is number 1");
+	if (host->device != 1)
+		host = find_host(srd_run_of(L), host->name, 1);
+	push_device(L, host->name, (uint32_t)n, host->index);
+	return 1;
+}
 
 static int host_queue_pair(lua_State *L)
 {
@@ -160,11 +189,8 @@ static int host_restart(lua_State *L)
 }
 
 static const luaL_Reg methods[] = {
-	{"queue_pair", host_queue_pair},
-	{"memory", host_memory},
-	{"kill", host_kill},
-	{"restart", host_restart},
-	{NULL, NULL},
+	{"device", host_device}, {"queue_pair", host_queue_pair}, {"memory", host_memory},
+	{"kill", host_kill},     {"restart", host_restart},       {NULL, NULL},
 };
 
 void srd_bind_host(lua_State *L)

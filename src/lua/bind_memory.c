@@ -64,6 +64,7 @@ void srd_memory_object_new(lua_State *L, struct srd_host *host, uint64_t size,
 	memory = new_memory(L);
 	memory->host = host;
 	memory->size = size;
+	memory->access = options->access;
 	memory->object.line = run->stream.line;
 	srd_object_keep(L, memory);
 	memory->buffer = verbs->alloc_buffer(verbs, host->context->verbs, size, options->kind);
@@ -222,6 +223,57 @@ static void check_whole(lua_State *L, const struct srd_memory_object *memory, co
 			  what);
 }
 
+struct srd_mr *srd_memory_on(lua_State *L, struct srd_memory_object *memory,
+			     struct srd_host *device, const char *what)
+{
+	struct srd_memory_object *whole = memory->whole;
+	struct srd_verbs *verbs = srd_run_of(L)->verbs;
+	struct srd_share *share;
+
+	if (strcmp(whole->host->name, device->name))
+		srd_raise(L, "%s: memory of host %s, not of host %s, is expected", what,
+			  device->name, whole->host->name);
+	if (whole->host == device || !whole->mr)
+		return whole->mr;
+	for (share = whole->shares; share; share = share->next)
+		if (share->device == device)
+			return share->mr;
+	share = srd_calloc(1, sizeof(*share));
+	if (!share)
+		srd_raise(L, "out of memory");
+	share->device = device;
+	share->mr = verbs->reg_mr(verbs, device->pd->verbs, whole->buffer->addr, whole->size,
+				  whole->access);
+	if (!share->mr) {
+		srd_free(share);
+		srd_raise(L, "%s: reg_mr on device %u of host %s failed: %s", what, device->device,
+			  device->name, srd_errno_name(errno));
+	}
+	share->next = whole->shares;
+	whole->shares = share;
+	return share->mr;
+}
+
+/* All registrations of MEMORY; the first errno, after which the rest stays. */
+static int deregister(struct srd_verbs *verbs, struct srd_memory_object *memory)
+{
+	int ret;
+
+	while (memory->shares) {
+		struct srd_share *share = memory->shares;
+
+		ret = verbs->dereg_mr(verbs, share->mr);
+		if (ret)
+			return ret;
+		memory->shares = share->next;
+		srd_free(share);
+	}
+	ret = memory->mr ? verbs->dereg_mr(verbs, memory->mr) : 0;
+	if (!ret)
+		memory->mr = NULL;
+	return ret;
+}
+
 /* memory:deregister(): the registration only; returns "OK" or the errno. */
 static int memory_deregister(lua_State *L)
 {
@@ -233,9 +285,7 @@ static int memory_deregister(lua_State *L)
 	if (!memory->mr)
 		srd_raise(L, "memory:deregister: this memory is not registered");
 	srd_run_at(L);
-	ret = verbs->dereg_mr(verbs, memory->mr);
-	if (!ret)
-		memory->mr = NULL;
+	ret = deregister(verbs, memory);
 	srd_push_errno(L, ret);
 	return 1;
 }
@@ -247,17 +297,14 @@ static int memory_free(lua_State *L)
 	struct srd_run *run = srd_run_of(L);
 	struct srd_verbs *verbs = run->verbs;
 	uint64_t bytes;
-	int ret = 0;
+	int ret;
 
 	check_whole(L, memory, "memory:free");
 	bytes = real_bytes(memory);
 	srd_run_at(L);
-	if (memory->mr)
-		ret = verbs->dereg_mr(verbs, memory->mr);
-	if (!ret) {
-		memory->mr = NULL;
+	ret = deregister(verbs, memory);
+	if (!ret)
 		ret = verbs->free_buffer(verbs, memory->buffer);
-	}
 	if (!ret) {
 		run->real_bytes -= bytes;
 		srd_object_drop(L, memory);
@@ -270,9 +317,14 @@ void srd_memory_object_release(struct srd_run *run, struct srd_memory_object *me
 {
 	struct srd_verbs *verbs = run->verbs;
 
-	if (memory->mr)
-		srd_teardown_check(run, &memory->object, "dereg_mr",
-				   verbs->dereg_mr(verbs, memory->mr));
+	srd_teardown_check(run, &memory->object, "dereg_mr", deregister(verbs, memory));
+	/* What could not be deregistered is left to the backend's end. */
+	while (memory->shares) {
+		struct srd_share *share = memory->shares;
+
+		memory->shares = share->next;
+		srd_free(share);
+	}
 	memory->mr = NULL;
 	srd_teardown_check(run, &memory->object, "free_buffer",
 			   verbs->free_buffer(verbs, memory->buffer));

@@ -111,7 +111,7 @@ void srd_queue_pair_new(lua_State *L, struct srd_host *host, int index)
 	q->verbs_qp->verbs = qp_ops->verbs_qp(q->qp);
 }
 
-static void check_scheduler(lua_State *L, struct srd_queue_pair_object *q)
+void srd_queue_pair_schedule(lua_State *L, struct srd_queue_pair_object *q)
 {
 	struct srd_run *run = srd_run_of(L);
 	struct srd_scheduler_config config = {.max_send_wr = q->config.max_send_wr};
@@ -249,6 +249,28 @@ static void read_transfer(lua_State *L, const char *what, enum srd_op_kind kind,
 		srd_raise(L, "%s: \"%s\" is missing", what, from ? "to" : "from");
 }
 
+void srd_transfer_memory(lua_State *L, int index, const char *what, struct srd_memory_object **from,
+			 struct srd_memory_object **to)
+{
+	static const char *const names[] = {"from", "to"};
+	struct srd_memory_object **const out[] = {from, to};
+
+	if (!lua_istable(L, index))
+		srd_raise(L, "%s: a table { from = memory, to = memory } is expected", what);
+	for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
+		const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+
+		if (strcmp(name, "from") && strcmp(name, "to"))
+			srd_raise(L, "%s: there are the fields \"from\" and \"to\" only", what);
+	}
+	for (int i = 0; i < 2; i++) {
+		if (lua_getfield(L, index, names[i]) == LUA_TNIL)
+			srd_raise(L, "%s: \"%s\" is missing", what, names[i]);
+		*out[i] = srd_memory_object_arg(L, -1);
+		lua_pop(L, 1);
+	}
+}
+
 static void make_op(const struct transfer *t, enum srd_op_kind kind, struct srd_op *op)
 {
 	const struct srd_view *local = kind == SRD_OP_PUT ? &t->from : &t->to;
@@ -269,8 +291,11 @@ static struct srd_op_object *new_op(lua_State *L, struct srd_queue_pair_object *
 	struct srd_op op;
 
 	srd_run_at(L);
+	if (q->is_rail)
+		srd_raise(L, "%s: this queue pair is a rail: its ops are for the rails to submit",
+			  what);
 	read_transfer(L, what, kind, &t);
-	check_scheduler(L, q);
+	srd_queue_pair_schedule(L, q);
 	make_op(&t, kind, &op);
 	return srd_op_new(L, q, &op, qp_ops->num_requests(q->qp, kind, t.from.size));
 }
@@ -486,6 +511,11 @@ static int q_destroy(lua_State *L)
 	struct srd_queue_pair_object *q = check_queue_pair(L, 1);
 
 	srd_run_at(L);
+	for (const struct srd_rails_object *r = srd_run_of(L)->rails; r; r = r->next)
+		for (uint32_t i = 0; i < r->num; i++)
+			if (r->rail[i].qp == q)
+				srd_raise(L, "q:destroy: this queue pair is a rail: destroy the "
+					     "rails first");
 	retire(srd_run_of(L), q);
 	srd_object_retire(q); /* its ops and requests may outlive it */
 	return 0;

@@ -271,10 +271,9 @@ static int t_run_for(lua_State *L)
 /* ---- the class, and core ---- */
 
 static const luaL_Reg methods[] = {
-	{"host", t_host}, {"connect", srd_connect}, {"spawn", t_spawn},
-	{"wait", t_wait}, {"result", t_result},     {"run_for", t_run_for},
-	{"now", t_now},   {"seed", t_seed},         {"backend", t_backend},
-	{NULL, NULL},
+	{"host", t_host}, {"connect", srd_connect}, {"rails", srd_rails},   {"spawn", t_spawn},
+	{"wait", t_wait}, {"result", t_result},     {"run_for", t_run_for}, {"now", t_now},
+	{"seed", t_seed}, {"backend", t_backend},   {NULL, NULL},
 };
 
 static void bind_scenario(lua_State *L)
@@ -327,6 +326,7 @@ void srd_bind_core(lua_State *L)
 
 	srd_bind_op(L);
 	srd_bind_task(L);
+	srd_bind_rails(L);
 	srd_bind_queue_pair(L);
 	srd_bind_verbs(L);
 	srd_bind_memory(L);

@@ -20,6 +20,13 @@ struct srd_view {
 /* Fill in *VIEW from memory or a table at INDEX; LOCAL: the key is the lkey. Raises. */
 void srd_view_check(lua_State *L, int index, const char *what, bool local, struct srd_view *view);
 
+/*
+ * MEMORY's registration on DEVICE, which is made where there is none yet; NULL: it has none
+ * at all. Raises, on behalf of WHAT, where DEVICE is of another host than the memory.
+ */
+struct srd_mr *srd_memory_on(lua_State *L, struct srd_memory_object *memory,
+			     struct srd_host *device, const char *what);
+
 struct srd_memory_object *srd_memory_object_arg(lua_State *L, int index);
 /* Push a new one; raises where the backend refuses it. */
 void srd_memory_object_new(lua_State *L, struct srd_host *host, uint64_t size,
@@ -40,6 +47,7 @@ void *srd_verbs_check(lua_State *L, int index, enum srd_object_type type);
 void srd_teardown_check(struct srd_run *run, const struct srd_object *object, const char *call,
 			int ret);
 void srd_queue_pair_release(struct srd_run *run, struct srd_queue_pair_object *q);
+void srd_rails_release(struct srd_run *run, struct srd_rails_object *rails);
 void srd_memory_object_release(struct srd_run *run, struct srd_memory_object *memory);
 void srd_host_release(struct srd_run *run, struct srd_host *host);
 
@@ -51,6 +59,13 @@ void srd_lab_check(lua_State *L, const char *what, struct srd_lab *command);
 
 /* t:connect */
 int srd_connect(lua_State *L);
+/* t:rails */
+int srd_rails(lua_State *L);
+/* Make Q's scheduler, where it has none yet; raises. */
+void srd_queue_pair_schedule(lua_State *L, struct srd_queue_pair_object *q);
+/* The memory FROM and TO of the table at INDEX, which has no other fields. Raises. */
+void srd_transfer_memory(lua_State *L, int index, const char *what, struct srd_memory_object **from,
+			 struct srd_memory_object **to);
 
 /* The methods of faults, which are t's: the scenario's class takes them in. */
 extern const luaL_Reg srd_fault_methods[];

@@ -9,6 +9,7 @@ static const char *const names[SRD_NUM_OBJECT_TYPES] = {
 	[SRD_OBJECT_OP] = "op",
 	[SRD_OBJECT_REQUEST] = "request",
 	[SRD_OBJECT_TASK] = "task",
+	[SRD_OBJECT_RAILS] = "rails",
 	[SRD_OBJECT_QUEUE_PAIR] = "queue pair",
 	[SRD_OBJECT_QP] = "verbs queue pair",
 	[SRD_OBJECT_AH] = "address handle",

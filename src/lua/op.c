@@ -11,6 +11,7 @@
 
 #include "marshal.h"
 #include "qp/observe.h"
+#include "qp/observe_rails.h"
 #include "run.h"
 #include "verbs/alloc.h"
 
@@ -44,8 +45,9 @@ static int take_slot(lua_State *L, struct srd_run *run)
 	return list[--run->num_free_slots];
 }
 
-struct srd_op_object *srd_op_new(lua_State *L, struct srd_queue_pair_object *q,
-				 const struct srd_op *op, uint64_t num_requests)
+static struct srd_op_object *new_op(lua_State *L, struct srd_queue_pair_object *q,
+				    struct srd_rails_object *rails, const struct srd_op *op,
+				    uint64_t num_requests)
 {
 	struct srd_run *run = srd_run_of(L);
 	struct srd_op_object *o;
@@ -57,6 +59,7 @@ struct srd_op_object *srd_op_new(lua_State *L, struct srd_queue_pair_object *q,
 	o = srd_object_new(L, SRD_OBJECT_OP, size, 0);
 	o->object.line = run->stream.line;
 	o->qp = q;
+	o->rails = rails;
 	o->op = *op;
 	o->op.cookie = (uintptr_t)o;
 	o->capacity = (uint32_t)num_requests;
@@ -70,6 +73,18 @@ struct srd_op_object *srd_op_new(lua_State *L, struct srd_queue_pair_object *q,
 		run->ops = o;
 	run->last_op = o;
 	return o;
+}
+
+struct srd_op_object *srd_op_new(lua_State *L, struct srd_queue_pair_object *q,
+				 const struct srd_op *op, uint64_t num_requests)
+{
+	return new_op(L, q, NULL, op, num_requests);
+}
+
+struct srd_op_object *srd_op_new_over(lua_State *L, struct srd_rails_object *rails,
+				      const struct srd_op *op)
+{
+	return new_op(L, NULL, rails, op, 0);
 }
 
 /* Take it out of the list. It must be reachable from a stack or be done with. */
@@ -244,7 +259,7 @@ void srd_run_event(void *arg, const struct srd_event *event)
 
 /* ---- how they end ---- */
 
-static void finish(struct srd_run *run, struct srd_op_object *op,
+void srd_op_finish(struct srd_run *run, struct srd_op_object *op,
 		   const struct srd_op_result *result)
 {
 	op->done = true;
@@ -255,7 +270,10 @@ static void finish(struct srd_run *run, struct srd_op_object *op,
 	if (result->result && result->error.message[0])
 		op->message = srd_run_text(run, result->error.message);
 	forget_number(run, op);
-	op->qp->num_pending--;
+	if (op->rails)
+		op->rails->num_pending--;
+	else
+		op->qp->num_pending--;
 	run->changes++;
 	if (!result->result)
 		srd_op_settle(run, op);
@@ -266,8 +284,11 @@ bool srd_op_take_results(struct srd_run *run, struct srd_queue_pair_object *q)
 	struct srd_op_result result;
 	bool any = false;
 
+	/* The results of a rail are its stripes', and for whoever cut them. */
+	if (q->is_rail)
+		return false;
 	while (srd_observed_scheduler_ops.result(q->scheduler, &result) == 1) {
-		finish(run, (struct srd_op_object *)(uintptr_t)result.cookie, &result);
+		srd_op_finish(run, (struct srd_op_object *)(uintptr_t)result.cookie, &result);
 		any = true;
 	}
 	return any;
@@ -298,6 +319,14 @@ void srd_op_deactivate(struct srd_run *run, struct srd_queue_pair_object *q)
 	q->is_active = false;
 }
 
+bool srd_run_has_work(const struct srd_run *run)
+{
+	for (const struct srd_rails_object *r = run->rails; r; r = r->next)
+		if (r->num_pending)
+			return true;
+	return run->active;
+}
+
 bool srd_run_progress(struct srd_run *run)
 {
 	struct srd_queue_pair_object **at = &run->active, *q;
@@ -313,6 +342,12 @@ bool srd_run_progress(struct srd_run *run)
 			q->is_active = false;
 		}
 	}
+	for (struct srd_rails_object *r = run->rails; r; r = r->next) {
+		if (!r->num_pending)
+			continue;
+		any |= srd_observed_rails_ops.progress(r->rails, NULL) > 0;
+		any |= srd_rails_take_results(run, r);
+	}
 	return any;
 }
 
@@ -321,7 +356,7 @@ bool srd_op_is_queued(const struct srd_op_object *op)
 {
 	const struct srd_queue_pair_object *q = op->qp;
 
-	if (op->done || !op->sequence || !q->scheduler)
+	if (op->done || !op->sequence || !q || !q->scheduler)
 		return false;
 	return op->sequence > q->num_submitted - srd_observed_scheduler_ops.queued(q->scheduler);
 }
@@ -360,12 +395,29 @@ static const char *place_name(enum srd_request_place place)
 	return "somewhere";
 }
 
+static void explain_transfer(struct srd_op_object *op, luaL_Buffer *out)
+{
+	struct srd_rails *rails = op->rails->rails;
+	char line[200];
+
+	snprintf(line, sizeof(line),
+		 "\n  the %s of line %u: over %u rails, of which %u are not lost; %u requests of "
+		 "theirs are in flight",
+		 srd_op_name(op), op->object.line, op->rails->num,
+		 srd_observed_rails_ops.alive(rails), srd_observed_rails_ops.in_flight(rails));
+	luaL_addstring(out, line);
+}
+
 void srd_op_explain(struct srd_run *run, struct srd_op_object *op, luaL_Buffer *out)
 {
 	uint32_t known = op->num_requests < op->capacity ? op->num_requests : op->capacity;
 	char line[320];
 	int shown = 0;
 
+	if (op->rails) {
+		explain_transfer(op, out);
+		return;
+	}
 	snprintf(line, sizeof(line), "\n  the %s of line %u: %s", srd_op_name(op), op->object.line,
 		 srd_op_is_queued(op) ? "queued, it waits for credits" : "posted");
 	luaL_addstring(out, line);
@@ -427,7 +479,9 @@ static struct srd_op_object *check_done(lua_State *L)
 {
 	struct srd_op_object *op = check_op(L);
 
-	if (!op->done && op->qp->scheduler)
+	if (!op->done && op->rails)
+		srd_rails_take_results(srd_run_of(L), op->rails);
+	else if (!op->done && op->qp->scheduler)
 		srd_op_take_results(srd_run_of(L), op->qp);
 	return op;
 }
@@ -461,6 +515,11 @@ static int op_error(lua_State *L)
 /* The requests that were posted so far; raises where they were more than foreseen. */
 static uint32_t check_requests(lua_State *L, struct srd_op_object *op)
 {
+	if (op->rails)
+		srd_raise(L,
+			  "this %s goes over rails: its requests are those of their queue pairs, "
+			  "to be named by q:next_request",
+			  srd_op_name(op));
 	if (op->num_requests > op->capacity)
 		srd_raise(L, "this %s posted %d requests, and only %d were foreseen",
 			  srd_op_name(op), (int)op->num_requests, (int)op->capacity);
@@ -527,8 +586,10 @@ static bool op_property(lua_State *L, const char *name)
 		lua_pushinteger(L, op->object.line);
 	else if (!strcmp(name, "kind"))
 		lua_pushstring(L, srd_op_name(op));
-	else if (!strcmp(name, "queue_pair"))
+	else if (!strcmp(name, "queue_pair") && op->qp)
 		srd_object_push(L, op->qp);
+	else if (!strcmp(name, "queue_pair"))
+		lua_pushnil(L);
 	else
 		return false;
 	return true;

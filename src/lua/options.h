@@ -18,6 +18,11 @@ struct srd_memory_options {
 	bool register_it;
 };
 
+struct srd_rails_options {
+	uint32_t max_in_flight; /* requests, over all rails; 0: their credits together */
+	uint64_t stripe;        /* bytes; 0: the largest that is one request */
+};
+
 struct srd_scenario_options {
 	bool seeds;       /* its course depends on the seed */
 	uint64_t timeout; /* ns of the table's clock; 0: none */

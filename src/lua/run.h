@@ -26,8 +26,16 @@ struct srd_host {
 	struct srd_object *context; /* host.verbs; borrowed */
 	struct srd_object *pd;      /* host.verbs.pd; borrowed */
 	struct srd_cq_pool *pool;
-	uint32_t index;
+	uint32_t index;  /* as the backend counts devices */
+	uint32_t device; /* of the devices of the host, from 1 */
 	char name[64];
+};
+
+/* The same memory, registered on another device of its host. */
+struct srd_share {
+	struct srd_share *next;
+	struct srd_host *device;
+	struct srd_mr *mr;
 };
 
 struct srd_memory_object {
@@ -36,6 +44,8 @@ struct srd_memory_object {
 	struct srd_host *host;
 	struct srd_buffer *buffer;
 	struct srd_mr *mr; /* NULL: not registered */
+	uint32_t access;
+	struct srd_share *shares; /* of the whole */
 	uint64_t offset;
 	uint64_t size;
 };
@@ -54,6 +64,21 @@ struct srd_queue_pair_object {
 	uint32_t num_pending;                 /* ops without a result */
 	struct srd_queue_pair_object *active; /* next in the run's list of those with such ops */
 	bool is_active;
+	bool is_rail; /* its scheduler's ops are stripes, for good */
+};
+
+/* Queue pairs as rails; the device of each one's peer has the memory of the other end. */
+struct srd_rails_object {
+	struct srd_object object;
+	struct srd_rails *rails;
+	struct srd_host *here, *there; /* any device of the two hosts */
+	uint32_t num;
+	uint32_t num_pending;          /* transfers without a result */
+	struct srd_rails_object *next; /* in the run's list */
+	struct {
+		struct srd_queue_pair_object *qp;
+		struct srd_host *peer;
+	} rail[];
 };
 
 /* One request that was posted for an op, as the seam saw it. */
@@ -65,7 +90,8 @@ struct srd_op_request {
 
 struct srd_op_object {
 	struct srd_object object;
-	struct srd_queue_pair_object *qp;
+	struct srd_queue_pair_object *qp; /* NULL: it goes over rails */
+	struct srd_rails_object *rails;
 	struct srd_op_object *next, *prev; /* in the run's list of ops that matter still */
 	struct srd_op op;
 	int slot;          /* of the table that keeps it alive, from 1; 0: it is settled */
@@ -148,7 +174,8 @@ struct srd_run {
 	struct srd_op_object **by_number; /* those not done, at number modulo its size */
 	uint32_t by_number_size;          /* a power of two, or 0 */
 	struct srd_queue_pair_object *active;
-	struct srd_traffic *traffic; /* by the handle of the queue pair */
+	struct srd_rails_object *rails; /* those that are there */
+	struct srd_traffic *traffic;    /* by the handle of the queue pair */
 	uint32_t num_traffic;
 	struct srd_text *texts;
 	/* the tasks, in the order of their making */
@@ -190,10 +217,18 @@ void srd_run_fail(struct srd_run *run, int line, const char *rule, const char *f
  */
 struct srd_op_object *srd_op_new(lua_State *L, struct srd_queue_pair_object *q,
 				 const struct srd_op *op, uint64_t num_requests);
+/* Push a new op over RAILS; the same otherwise. */
+struct srd_op_object *srd_op_new_over(lua_State *L, struct srd_rails_object *rails,
+				      const struct srd_op *op);
 /* Push a new request of the verbs queue pair QP; the caller says which. */
 struct srd_request *srd_request_new(lua_State *L, struct srd_object *qp);
 /* Take what the scheduler of Q has finished; true: there was something. */
 bool srd_op_take_results(struct srd_run *run, struct srd_queue_pair_object *q);
+/* The same of RAILS. */
+bool srd_rails_take_results(struct srd_run *run, struct srd_rails_object *rails);
+/* OP, which is over rails or not, ended as RESULT says. */
+void srd_op_finish(struct srd_run *run, struct srd_op_object *op,
+		   const struct srd_op_result *result);
 /* Q has ops to be polled for; it has none any more. */
 void srd_op_activate(struct srd_run *run, struct srd_queue_pair_object *q);
 void srd_op_deactivate(struct srd_run *run, struct srd_queue_pair_object *q);
@@ -211,6 +246,8 @@ void srd_op_settle(struct srd_run *run, struct srd_op_object *op);
 void srd_op_explain(struct srd_run *run, struct srd_op_object *op, luaL_Buffer *out);
 /* The same of the requests that a script posted by verbs alone, the last 64 of a queue pair. */
 void srd_requests_explain(struct srd_run *run, luaL_Buffer *out);
+/* Whether an op is without a result. */
+bool srd_run_has_work(const struct srd_run *run);
 /* Poll every queue pair with ops; true: a completion or a result came. */
 bool srd_run_progress(struct srd_run *run);
 /* The reader of the stream that learns which requests an op has. */
@@ -252,6 +289,7 @@ void srd_bind_host(lua_State *L);
 void srd_bind_memory(lua_State *L);
 void srd_bind_queue_pair(lua_State *L);
 void srd_bind_op(lua_State *L);
+void srd_bind_rails(lua_State *L);
 void srd_bind_task(lua_State *L);
 void srd_bind_verbs(lua_State *L);
 

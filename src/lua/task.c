@@ -285,7 +285,7 @@ void srd_run_drain(struct srd_run *run)
 
 	if (run->result->verdict == SRD_FAILED)
 		return;
-	while (run->active && run->verbs->now(run->verbs) < deadline)
+	while (srd_run_has_work(run) && run->verbs->now(run->verbs) < deadline)
 		if (step(run, deadline))
 			break;
 }

@@ -22,6 +22,9 @@ static void release(struct srd_run *run, struct srd_object *object)
 	struct srd_verbs *verbs = run->verbs;
 
 	switch (object->type) {
+	case SRD_OBJECT_RAILS:
+		srd_rails_release(run, (struct srd_rails_object *)object);
+		break;
 	case SRD_OBJECT_QUEUE_PAIR:
 		srd_queue_pair_release(run, (struct srd_queue_pair_object *)object);
 		break;
@@ -66,9 +69,9 @@ static void release(struct srd_run *run, struct srd_object *object)
 void srd_run_teardown(struct srd_run *run)
 {
 	static const enum srd_object_type order[] = {
-		SRD_OBJECT_QUEUE_PAIR, SRD_OBJECT_QP,   SRD_OBJECT_AH,
-		SRD_OBJECT_MR,         SRD_OBJECT_CQ,   SRD_OBJECT_MEMORY,
-		SRD_OBJECT_PD,         SRD_OBJECT_HOST, SRD_OBJECT_CONTEXT,
+		SRD_OBJECT_RAILS, SRD_OBJECT_QUEUE_PAIR, SRD_OBJECT_QP,     SRD_OBJECT_AH,
+		SRD_OBJECT_MR,    SRD_OBJECT_CQ,         SRD_OBJECT_MEMORY, SRD_OBJECT_PD,
+		SRD_OBJECT_HOST,  SRD_OBJECT_CONTEXT,
 	};
 
 	run->stream.line = 0;

@@ -100,6 +100,7 @@ static void emit_op_begin(struct observed_qp *q, const struct srd_op *op, uint32
 		.lkey = op->local.lkey,
 		.rkey = op->remote.rkey,
 		.peer = op->peer,
+		.transfer = (uint32_t)op->whole,
 	};
 	emit(q, &event.ev, SRD_EV_OP_BEGIN, number);
 }

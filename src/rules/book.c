@@ -79,6 +79,7 @@ void srd_book_release(struct srd_book *book)
 	srd_map_release(&book->lkeys);
 	srd_map_release(&book->rkeys);
 	srd_map_release(&book->peers);
+	srd_book_rails_release(book);
 	srd_map_release(&book->routes);
 }
 

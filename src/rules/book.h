@@ -198,6 +198,9 @@ struct srd_book_qp {
 	uint32_t unanswered_op; /* the last of them */
 	bool full;              /* a post was refused for room, and nothing has completed since */
 
+	struct srd_book_rails *rails; /* it is one of; NULL: of none */
+	struct srd_book_qp *next_rail;
+
 	struct srd_book_route route; /* of the last accepted request */
 	struct srd_history posts;    /* wr_post */
 	struct srd_history history;  /* all else */
@@ -239,10 +242,37 @@ struct srd_book_op {
 	bool too_large;    /* it can never fit into the credits */
 	bool waits;        /* in its queue pair's list of waiting ops */
 	bool has_own, has_flush;
+	struct srd_book_transfer *transfer; /* that it carries a stripe of; NULL: of none */
 	/* what is not */
 	struct srd_cause own;   /* the first failure for a cause of its own, where has_own */
 	struct srd_cause flush; /* the first flush, where has_flush */
 	struct srd_ev_op_begin begun;
+};
+
+/* Queue pairs that share a budget. */
+struct srd_book_rails {
+	struct srd_ev_rails_open opened;
+	struct srd_book_qp *qps;
+	struct srd_book_rails *next;
+};
+
+struct srd_book_stripe {
+	uint64_t offset, length;
+	uint32_t op; /* that carries it, or has brought it there */
+};
+
+/* A put or get over rails, until it is answered and so are the ops that carry it. */
+struct srd_book_transfer {
+	uint32_t number;
+	uint32_t line;
+	struct srd_ev_transfer_begin begun;
+	struct srd_book_stripe *stripes; /* under way or there, by their offsets */
+	uint32_t num_stripes, capacity;
+	uint32_t num_sent; /* ever */
+	uint32_t num_failed;
+	uint32_t pending; /* stripes without an answer */
+	bool ended;       /* transfer_end came */
+	struct srd_book_transfer *next;
 };
 
 #define SRD_NUM_RECENT 1024 /* ops by number that are found without a search */
@@ -275,6 +305,9 @@ struct srd_book {
 	uint32_t live[SRD_NUM_KINDS];
 	struct srd_book_device *devices;
 	uint32_t num_devices;
+	struct srd_book_rails *rails;
+	struct srd_map transfers; /* by number */
+	struct srd_book_transfer *all_transfers;
 	struct srd_book_op *free_ops;
 	struct srd_book_op **op_blocks;
 	uint32_t num_op_blocks;
@@ -379,6 +412,17 @@ static inline bool srd_book_is_rc(const struct srd_book_qp *qp)
 {
 	return qp->made.qp_type == SRD_QPT_RC;
 }
+
+/* NULL: there are none with this id. */
+struct srd_book_rails *srd_book_rails(const struct srd_book *book, uint32_t id);
+uint64_t srd_book_rails_in_flight(const struct srd_book_rails *rails);
+/* NULL: none with this number is without an answer. */
+struct srd_book_transfer *srd_book_transfer_find(const struct srd_book *book, uint32_t number);
+/* A stripe with a byte of the range; NULL: there is none. */
+const struct srd_book_stripe *srd_book_stripe_over(const struct srd_book_transfer *transfer,
+						   uint64_t offset, uint64_t length);
+/* The first byte that is in no stripe; the size where there is none. */
+uint64_t srd_book_transfer_gap(const struct srd_book_transfer *transfer);
 
 /* Bytes that OP moves. */
 static inline uint64_t srd_book_transfer(const struct srd_book_op *op)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Who takes which event in. */
+#include <string.h>
+
 #include "book_internal.h"
 
 static srd_apply_fn *const makers[SRD_NUM_EVENT_TYPES] = {
@@ -17,6 +19,9 @@ static srd_apply_fn *const changers[SRD_NUM_EVENT_TYPES] = {
 	[SRD_EV_QP_CLOSE] = srd_book_qp_close,
 	[SRD_EV_CONNECT] = srd_book_connect,
 	[SRD_EV_PEER_ADD] = srd_book_peer_add,
+	[SRD_EV_RAILS_OPEN] = srd_book_rails_open,
+	[SRD_EV_RAILS_JOIN] = srd_book_rails_join,
+	[SRD_EV_RAILS_CLOSE] = srd_book_rails_close,
 	[SRD_EV_SCHEDULER_OPEN] = srd_book_scheduler_open,
 	[SRD_EV_SCHEDULER_CLOSE] = srd_book_scheduler_close,
 	[SRD_EV_DEVICE_CLOSE] = srd_book_thing_end,
@@ -34,6 +39,8 @@ static srd_apply_fn *const changers[SRD_NUM_EVENT_TYPES] = {
 
 /* What comes and goes with every transfer. */
 static srd_apply_fn *const movers[SRD_NUM_EVENT_TYPES] = {
+	[SRD_EV_TRANSFER_BEGIN] = srd_book_transfer_begin,
+	[SRD_EV_TRANSFER_END] = srd_book_transfer_end,
 	[SRD_EV_OP_BEGIN] = srd_book_op_begin,
 	[SRD_EV_OP_POST_BEGIN] = srd_book_op_post_begin,
 	[SRD_EV_OP_POST_END] = srd_book_op_post_end,
@@ -63,7 +70,8 @@ bool srd_book_is_structural(enum srd_event_type type)
 /* The engine may speak of what it has just destroyed: its closes and answers come last. */
 enum srd_book_need srd_book_need(enum srd_event_type type)
 {
-	if (makers[type])
+	/* Of what is about no object, rails and their transfers say by number what they are. */
+	if (makers[type] || !strcmp(srd_event_infos[type].object, "none"))
 		return SRD_NEEDS_NOTHING;
 	if (srd_event_infos[type].source == SRD_SOURCE_ENGINE)
 		return SRD_NEEDS_OBJECT;

@@ -41,6 +41,14 @@ void srd_book_drop_requests(struct srd_book_qp *qp);
 
 /* Ops. */
 srd_apply_fn srd_book_op_begin, srd_book_op_post_begin, srd_book_op_post_end, srd_book_op_end;
+/* Rails. */
+srd_apply_fn srd_book_rails_open, srd_book_rails_join, srd_book_rails_close,
+	srd_book_transfer_begin, srd_book_transfer_end;
+/* OP, which carries a stripe, begins; it is answered. */
+void srd_book_stripe_begin(struct srd_book *book, struct srd_book_op *op);
+void srd_book_stripe_end(struct srd_book *book, struct srd_book_op *op, bool failed);
+void srd_book_rails_release(struct srd_book *book);
+
 /* One of OP's requests is reaped; OP may be gone after that. */
 void srd_book_op_reap(struct srd_book *book, struct srd_book_op *op, const struct srd_ev_wc *wc);
 

@@ -137,6 +137,8 @@ void srd_book_op_begin(struct srd_book *book, const struct srd_event *event)
 	else
 		srd_book_set(book, &book->ops, op->number, op);
 	wait_last(op);
+	if (op->begun.transfer)
+		srd_book_stripe_begin(book, op);
 }
 
 void srd_book_op_post_begin(struct srd_book *book, const struct srd_event *event)
@@ -191,6 +193,8 @@ void srd_book_op_end(struct srd_book *book, const struct srd_event *event)
 		op->qp->unanswered--;
 	if (op->too_large && !op->ended)
 		op->qp->too_large--;
+	if (op->transfer)
+		srd_book_stripe_end(book, op, ((const struct srd_ev_op_end *)event)->result);
 	op->ended = true;
 	if (op->waits)
 		unlink_waiting(op);

@@ -37,8 +37,9 @@ extern const struct srd_family srd_state_family;
 extern const struct srd_family srd_memory_family;
 extern const struct srd_family srd_address_family;
 extern const struct srd_family srd_lifetime_family;
+extern const struct srd_family srd_rail_family;
 
-#define SRD_NUM_FAMILIES 9
+#define SRD_NUM_FAMILIES 10
 
 /* What an event of one type asks for. */
 struct srd_plan {

@@ -10,9 +10,9 @@
 #include "steady.h"
 
 static const struct srd_family *const all_families[SRD_NUM_FAMILIES] = {
-	&srd_chunk_family,  &srd_session_family,    &srd_id_family,
-	&srd_credit_family, &srd_completion_family, &srd_state_family,
-	&srd_memory_family, &srd_address_family,    &srd_lifetime_family,
+	&srd_chunk_family,      &srd_session_family, &srd_id_family,     &srd_credit_family,
+	&srd_completion_family, &srd_state_family,   &srd_memory_family, &srd_address_family,
+	&srd_lifetime_family,   &srd_rail_family,
 };
 
 /*

@@ -129,7 +129,7 @@ static bool steady_complete(struct srd_rules *rules, const struct srd_ev_session
 	struct srd_book *book = &rules->book;
 	struct srd_book_qp *qp = book->qp;
 
-	if (ev->result || qp->state != SRD_QPS_RTS || rules->advised ||
+	if (ev->result || qp->state != SRD_QPS_RTS || rules->advised || qp->rails ||
 	    (uint64_t)qp->in_flight + ev->num_wr > qp->made.granted_send_wr)
 		return false;
 	if (book->op && gated(book->op) &&
@@ -209,7 +209,7 @@ static inline struct srd_book_cq *focus_cq(struct srd_rules *rules, const struct
 
 static void take_op_begin(struct srd_rules *rules, const struct srd_event *event)
 {
-	if (focus_qp(rules, event))
+	if (focus_qp(rules, event) && !((const struct srd_ev_op_begin *)event)->transfer)
 		srd_book_op_begin(&rules->book, event);
 	else
 		srd_rules_judge(rules, event);

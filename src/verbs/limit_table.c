@@ -215,14 +215,14 @@ static struct srd_context *open_device(struct srd_verbs *verbs, uint32_t host, c
 {
 	struct srd_limits *limits = limits_of(verbs);
 	struct srd_context *context;
-	int result;
+	int result = ENOMEM;
 
-	if (!add_host(limits, host))
-		return NULL;
 	context = verbs->next->open_device(verbs->next, host, name);
 	if (!context)
 		return NULL;
-	result = check_device(limits, context);
+	/* The backend says what number the device has: a host may have several. */
+	if (add_host(limits, context->host))
+		result = check_device(limits, context);
 	if (!result)
 		return context;
 	verbs->next->close_device(verbs->next, context);

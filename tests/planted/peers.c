@@ -26,7 +26,7 @@ static void far_open(struct stage *s)
 {
 	uint32_t number;
 
-	side_open(s, &far, 2);
+	side_open(s, &far, 2, NULL);
 	assert_int_equal(ops->add_peer(far.qp, &s->a.endpoint, &number, NULL), 0);
 	assert_int_equal(ops->add_peer(s->a.qp, &far.endpoint, &number, NULL), 0);
 	assert_int_equal(number, 1);

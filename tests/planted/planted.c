@@ -77,9 +77,26 @@ static void nothing_planted(void **state)
 	assert_int_equal(srd_alloc_live(), blocks);
 }
 
+/* The small rails of rails.c, without their defects. */
+static void nothing_planted_in_rails(void **state)
+{
+	static const struct planted none = {.what = "nothing", .run = planted_rails_nothing};
+	const struct srd_violation *list;
+	struct stage s;
+
+	stage_init(&s, &none, "all");
+	stage_open(&s);
+	none.run(&s);
+	stage_close(&s);
+	if (srd_rules_violations(s.rules, &list))
+		fail_msg("%s: %s", id_of(&list[0]), list[0].evidence);
+	srd_rules_destroy(s.rules);
+}
+
 static const struct planted *const tables[] = {
-	planted_chunk, planted_session, planted_id,      planted_credit,   planted_completion,
-	planted_state, planted_memory,  planted_address, planted_lifetime, planted_peers,
+	planted_chunk,      planted_session, planted_id,     planted_credit,
+	planted_completion, planted_state,   planted_memory, planted_address,
+	planted_lifetime,   planted_peers,   planted_rails,
 };
 
 #define NUM_TABLES (sizeof(tables) / sizeof(tables[0]))
@@ -100,17 +117,18 @@ static void every_rule_is_planted(void **state)
 int main(void)
 {
 	static char labels[200][120];
-	static struct CMUnitTest tests[202] = {
+	static struct CMUnitTest tests[203] = {
 		cmocka_unit_test(nothing_planted),
+		cmocka_unit_test(nothing_planted_in_rails),
 		cmocka_unit_test(every_rule_is_planted),
 	};
-	size_t count = 2;
+	size_t count = 3;
 
 	for (size_t i = 0; i < NUM_TABLES; i++) {
 		for (const struct planted *p = tables[i]; p->rule; p++) {
-			snprintf(labels[count - 2], sizeof(labels[0]), "%s: %s", p->rule, p->what);
+			snprintf(labels[count - 3], sizeof(labels[0]), "%s: %s", p->rule, p->what);
 			tests[count] =
-				(struct CMUnitTest){labels[count - 2], play, NULL, NULL, (void *)p};
+				(struct CMUnitTest){labels[count - 3], play, NULL, NULL, (void *)p};
 			count++;
 		}
 	}

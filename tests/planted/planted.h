@@ -109,8 +109,11 @@ extern struct stage *stage;
 
 /* Nothing is open yet: profile, seed and depth may be changed before stage_open. */
 void stage_init(struct stage *s, const struct planted *planted, const char *select);
-/* One more side, on HOST, with a queue pair in RESET; ends with side_close, never stage_close. */
-void side_open(struct stage *s, struct side *side, uint32_t host);
+/*
+ * One more side, on the device NAME of HOST (NULL: its first), with a queue pair in RESET; ends
+ * with side_close, never stage_close.
+ */
+void side_open(struct stage *s, struct side *side, uint32_t host, const char *name);
 /* Nothing is done where SIDE is closed, or was never opened. */
 void side_close(struct stage *s, struct side *side);
 /* Up to two connected queue pairs. */
@@ -172,5 +175,9 @@ extern const struct planted planted_memory[];
 extern const struct planted planted_address[];
 extern const struct planted planted_lifetime[];
 extern const struct planted planted_peers[];
+extern const struct planted planted_rails[];
+
+/* Rails that are as they should be. */
+void planted_rails_nothing(struct stage *s);
 
 #endif

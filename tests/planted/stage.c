@@ -122,13 +122,13 @@ static void tables_open(struct stage *s)
 		s->planted->above(&s->above.verbs);
 }
 
-void side_open(struct stage *s, struct side *side, uint32_t host)
+void side_open(struct stage *s, struct side *side, uint32_t host, const char *name)
 {
 	const struct srd_queue_pair_config config = {
 		.max_send_wr = s->depth, .max_recv_wr = s->depth, .psn = 7, .port_num = 1};
 	struct srd_verbs *v = s->verbs;
 
-	side->context = v->open_device(v, host, NULL);
+	side->context = v->open_device(v, host, name);
 	assert_non_null(side->context);
 	side->pd = v->alloc_pd(v, side->context);
 	side->buffer = v->alloc_buffer(v, side->context, BUFFER_SIZE, SRD_BUFFER_REAL);
@@ -175,8 +175,8 @@ void stage_open(struct stage *s)
 	assert_int_equal(srd_rules_create(s->select, NULL, &s->rules, NULL), 0);
 	srd_stream_add(&s->stream, srd_rules_event, s->rules);
 	tables_open(s);
-	side_open(s, &s->a, 0);
-	side_open(s, &s->b, 1);
+	side_open(s, &s->a, 0, NULL);
+	side_open(s, &s->b, 1, NULL);
 	if (s->planted->connect_b)
 		s->planted->connect_b(s);
 	else

@@ -349,6 +349,43 @@ static void address_handles(void **state)
 	assert_int_equal(errno, EINVAL);
 }
 
+/* Each has an address of its own, and all reach the host's memory. */
+static void a_host_has_several_devices(void **state)
+{
+	static const char *const wrong[] = {"mock",   "mock01",  "mock1x",  "mock 1",
+					    "mock-1", "mock999", "rdmap0s6"};
+	struct srd_context *second = p.v->open_device(p.v, 0, "mock1");
+	struct srd_context *again = p.v->open_device(p.v, 0, "mock1");
+	struct srd_context *other = p.v->open_device(p.v, 1, "mock1");
+	union srd_gid gid[3];
+	struct srd_pd *pd;
+	struct srd_mr *mr;
+
+	assert_non_null(second);
+	assert_non_null(other);
+	assert_string_equal(second->name, "mock1");
+	assert_int_equal(second->host, again->host);
+	assert_int_not_equal(second->host, other->host);
+	assert_int_equal(p.v->query_gid(p.v, p.a.context, 1, 0, &gid[0]), 0);
+	assert_int_equal(p.v->query_gid(p.v, second, 1, 0, &gid[1]), 0);
+	assert_int_equal(p.v->query_gid(p.v, other, 1, 0, &gid[2]), 0);
+	assert_memory_not_equal(&gid[0], &gid[1], sizeof(gid[0]));
+	assert_memory_not_equal(&gid[1], &gid[2], sizeof(gid[0]));
+	pd = p.v->alloc_pd(p.v, second);
+	mr = p.v->reg_mr(p.v, pd, p.a.buffer->addr, 64, SRD_ACCESS_LOCAL_WRITE);
+	assert_non_null(mr);
+	assert_int_equal(p.v->dereg_mr(p.v, mr), 0);
+	assert_null(p.v->reg_mr(p.v, pd, p.b.buffer->addr, 64, SRD_ACCESS_LOCAL_WRITE));
+	assert_int_equal(p.v->dealloc_pd(p.v, pd), 0);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		assert_null(p.v->open_device(p.v, 0, wrong[i]));
+		assert_int_equal(errno, ENODEV);
+	}
+	assert_int_equal(p.v->close_device(p.v, second), 0);
+	assert_int_equal(p.v->close_device(p.v, again), 0);
+	assert_int_equal(p.v->close_device(p.v, other), 0);
+}
+
 static void busy_until_users_are_gone(void **state)
 {
 	struct srd_context *context = p.v->open_device(p.v, 0, "mock0");
@@ -466,6 +503,7 @@ int main(void)
 		TEST(one_device),
 		TEST(completion_queues),
 		TEST(address_handles),
+		TEST(a_host_has_several_devices),
 		TEST(busy_until_users_are_gone),
 		cmocka_unit_test(tables_are_full),
 		cmocka_unit_test(no_more_address_handles),

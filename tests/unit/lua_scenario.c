@@ -643,6 +643,7 @@ static void test_properties_are_there(void **state)
 		"local p = t:pair { memory = 64 }\n"
 		"local v = p.a.host.verbs\n"
 		"local o = { ['host'] = p.a.host, ['memory'] = p.a.mem,\n"
+		"['rails'] = t:rail_pair().a.rails,\n"
 		"['queue pair'] = p.a.qp, ['device'] = v, ['protection domain'] = v.pd,\n"
 		"['memory region'] = v.pd:reg_mr(p.a.mem, 1),\n"
 		"['completion queue'] = v:create_cq(1), ['verbs queue pair'] = p.a.qp.verbs,\n"

@@ -168,6 +168,7 @@ struct srd_op {
 	struct srd_remote_view remote;
 	uint64_t cookie; /* the caller's, comes back in the result */
 	uint32_t peer;   /* since abi 2: as add_peer gave it; 0: that of connect */
+	uint64_t whole;  /* since abi 2: of what it is a stripe; 0: of nothing. Nobody's to use */
 };
 
 /*
