@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/lab.h"
 #include "cli/program.h"
+#include "cli/written.h"
 #include "verbs/alloc.h"
 #include "verbs/launch.h"
 #include "verbs/profile.h"
@@ -119,6 +120,21 @@ static int run(const struct srd_cli_exec_options *options, const struct srd_prof
 	return violations && options->error_exitcode ? (int)options->error_exitcode : status;
 }
 
+/* No file that is written is one that is read. */
+static int check_written(const struct srd_cli_exec_options *options, struct srd_error *error)
+{
+	const struct srd_cli_written files[] = {
+		{"--trace", options->trace.trace},
+		{"--timeline", options->trace.timeline},
+	};
+	const char *read[] = {options->suppressions, options->profile, options->arguments.items[0]};
+	int rc = srd_cli_written_check(files, 2, error);
+
+	for (int i = 0; !rc && i < 3; i++)
+		rc = srd_cli_written_spare(files, 2, read[i], error);
+	return rc;
+}
+
 int srd_cli_exec(const struct srd_cli_exec_options *options)
 {
 	const struct srd_cli_list *words = &options->arguments;
@@ -131,7 +147,8 @@ int srd_cli_exec(const struct srd_cli_exec_options *options)
 		srd_cli_error("this srdlab was built without rdma-core, and so without a device");
 		return SRD_EXIT_INTERNAL;
 	}
-	if (open_profile(options, &profile, &error) || check_choices(options, &error))
+	if (open_profile(options, &profile, &error) || check_choices(options, &error) ||
+	    check_written(options, &error))
 		return srd_cli_refuse("%s", error.message);
 	if (options->suppressions && !options->rules)
 		return srd_cli_refuse("--suppressions need --rules");

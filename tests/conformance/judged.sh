@@ -33,6 +33,7 @@ want "a trace that cannot be" 2 "$(status --trace /no/such/file -- "$program")"
 echo 'memory.dereg # known' >"$folder/known"
 want "what is suppressed" 0 "$(status --rules law --suppressions "$folder/known" --error-exitcode 9 -- "$program")"
 echo 'memory.rkey # never comes' >"$folder/other"
+want "a trace over what is read" 2 "$(status --rules law --suppressions "$folder/other" --trace "$folder/other" -- "$program")"
 want "a suppression of nothing" 1 "$("$srdlab" exec --rules law --suppressions "$folder/other" -- "$program" 2>&1 |
 	grep -c 'nothing needed')"
 
