@@ -145,12 +145,14 @@ static __attribute__((noreturn)) void refuse_name(lua_State *L, const char *clas
 /* Upvalues: the methods, the class. */
 static int index_method(lua_State *L)
 {
-	const struct srd_class *class = lua_touserdata(L, lua_upvalueindex(2));
-	struct srd_object *object = lua_touserdata(L, 1); /* NULL: only the methods are known */
+	const struct srd_class *class;
+	struct srd_object *object; /* NULL: only the methods are known */
 
 	lua_pushvalue(L, 2);
 	if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL || lua_type(L, 2) != LUA_TSTRING)
 		return 1;
+	class = lua_touserdata(L, lua_upvalueindex(2));
+	object = lua_touserdata(L, 1);
 	if (object && object->gone)
 		srd_raise(L, "this %s is released", names[class->type]);
 	if (class->property && class->property(L, lua_tostring(L, 2)))
