@@ -354,24 +354,25 @@ int poll(srd_queue_pair *q, srd_queue which, srd_completion *out, srd_error *err
 
 const srd_queue_pair_ops *srdlab_queue_pair_v1()
 {
-	static const srd_queue_pair_ops ops = {
-		SRD_QUEUE_PAIR_ABI,
-		"example in C++",
-		create,
-		destroy,
-		verbs_qp,
-		connect,
-		endpoint,
-		state,
-		max_msg_size,
-		num_requests,
-		put,
-		get,
-		poll,
-		nullptr, // add_peer, put_to, get_from: it has one peer
-		nullptr,
-		nullptr,
-	};
+	// By name: what is optional, and what a later header adds, stays zero.
+	static const srd_queue_pair_ops ops = [] {
+		srd_queue_pair_ops table{};
+
+		table.abi = SRD_QUEUE_PAIR_ABI;
+		table.name = "example in C++";
+		table.create = create;
+		table.destroy = destroy;
+		table.verbs_qp = verbs_qp;
+		table.connect = connect;
+		table.endpoint = endpoint;
+		table.state = state;
+		table.max_msg_size = max_msg_size;
+		table.num_requests = num_requests;
+		table.put = put;
+		table.get = get;
+		table.poll = poll;
+		return table;
+	}();
 
 	return &ops;
 }
