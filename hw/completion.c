@@ -71,8 +71,9 @@ static int poll_cq(struct srd_verbs *verbs, struct srd_cq *srd, int num_entries,
 	struct ibv_wc batch[POLL_BATCH];
 	int total = 0, want, n;
 
-	/* Crediting an entry takes the lock of the send queue, which the session holds. */
-	if (cq->open_sessions)
+	/* Crediting an entry takes the lock of the send queue, which a session holds; a poll that
+	 * is open holds that of the completion queue. */
+	if (cq->open_sessions || cq->polling)
 		return -EDEADLK;
 	do {
 		want = num_entries - total < POLL_BATCH ? num_entries - total : POLL_BATCH;

@@ -50,6 +50,9 @@ static void release(struct hw *hw, enum hw_kind kind, struct hw_object *object)
 	case HW_BUFFER:
 		err = verbs->free_buffer(verbs, &((struct hw_buffer *)object)->srd);
 		break;
+	case HW_CHANNEL:
+		err = verbs->destroy_comp_channel(verbs, &((struct hw_channel *)object)->srd);
+		break;
 	case HW_CQ:
 		err = verbs->destroy_cq(verbs, &((struct hw_cq *)object)->srd);
 		break;
@@ -70,8 +73,8 @@ static void release(struct hw *hw, enum hw_kind kind, struct hw_object *object)
  * completion queue and domain, memory last of all since a device may still reach it. */
 static void hw_close(struct srd_verbs *verbs)
 {
-	static const enum hw_kind order[] = {HW_QP, HW_AH,      HW_MR,    HW_CQ,
-					     HW_PD, HW_CONTEXT, HW_BUFFER};
+	static const enum hw_kind order[] = {HW_QP,      HW_AH, HW_MR,      HW_CQ,
+					     HW_CHANNEL, HW_PD, HW_CONTEXT, HW_BUFFER};
 	struct hw *hw = to_hw(verbs);
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
@@ -107,6 +110,8 @@ int hw_open(const struct srd_backend_options *options, struct srd_verbs **out,
 	hw_queue_pair_fill(&hw->verbs);
 	hw_session_fill(&hw->verbs);
 	hw_completion_fill(&hw->verbs);
+	hw_extended_fill(&hw->verbs);
+	hw_channel_fill(&hw->verbs);
 	hw_clock_fill(&hw->verbs);
 	hw_lab_fill(&hw->verbs);
 	hw->opened = hw->verbs.now(&hw->verbs);

@@ -22,6 +22,7 @@ enum hw_kind {
 	HW_PD,
 	HW_MR,
 	HW_BUFFER,
+	HW_CHANNEL,
 	HW_CQ,
 	HW_AH,
 	HW_QP,
@@ -69,11 +70,25 @@ struct hw_buffer {
 	size_t mapped; /* bytes of the mapping */
 };
 
+struct hw_channel {
+	struct hw_object object;
+	struct srd_comp_channel srd;
+	struct ibv_comp_channel *ibv;
+};
+
 struct hw_cq {
 	struct hw_object object;
 	struct srd_cq srd;
 	struct ibv_cq *ibv;
 	uint32_t open_sessions; /* of queue pairs that send to it */
+	struct ibv_cq_ex *ex;   /* NULL: made by create_cq */
+	uint32_t wc_flags;      /* that were asked for */
+	uint64_t efa_wc_flags;
+	bool has_channel;
+	bool polling;     /* between start_poll and end_poll */
+	bool current;     /* it has an entry */
+	bool at_end;      /* next_poll found no more */
+	uint32_t unacked; /* events */
 };
 
 struct hw_ah {
@@ -116,6 +131,8 @@ void hw_buffer_fill(struct srd_verbs *verbs);
 void hw_queue_pair_fill(struct srd_verbs *verbs);
 void hw_session_fill(struct srd_verbs *verbs);
 void hw_completion_fill(struct srd_verbs *verbs);
+void hw_extended_fill(struct srd_verbs *verbs);
+void hw_channel_fill(struct srd_verbs *verbs);
 void hw_clock_fill(struct srd_verbs *verbs);
 void hw_lab_fill(struct srd_verbs *verbs);
 
@@ -123,6 +140,10 @@ void hw_lab_fill(struct srd_verbs *verbs);
 void hw_session_drop(struct hw_qp *qp);
 /* Let a session that is still open fail: its queue pair is about to forget its counters. */
 void hw_session_break(struct hw_qp *qp);
+/* End a poll that is open, whose lock a destroy would wait for. */
+void hw_poll_drop(struct hw *hw, struct hw_cq *cq);
+/* The same on the completion queues of QP, which may be gone. */
+void hw_polls_drop(struct hw *hw, const struct hw_qp *qp);
 /* Something arrived or was posted: wait starts again with short pauses. */
 static inline void hw_clock_busy(struct hw *hw)
 {

@@ -33,8 +33,14 @@ static struct srd_cq *create_cq(struct srd_verbs *verbs, struct srd_context *con
 static int destroy_cq(struct srd_verbs *verbs, struct srd_cq *srd)
 {
 	struct hw_cq *cq = HW_OF(hw_cq, srd);
-	int err = ibv_destroy_cq(cq->ibv);
+	int err;
 
+	hw_poll_drop(to_hw(verbs), cq);
+	/* It would wait for them. */
+	if (cq->unacked)
+		ibv_ack_cq_events(cq->ibv, cq->unacked);
+	cq->unacked = 0;
+	err = ibv_destroy_cq(cq->ibv);
 	if (err)
 		return err;
 	HW_OF(hw_context, srd->context)->children--;
@@ -145,6 +151,11 @@ static struct ibv_qp *create_ibv_qp(struct hw *hw, struct srd_qp_init_attr_ex *a
 	struct efadv_qp_init_attr efadv;
 	struct ibv_qp *qp;
 
+	/* The inline function hands what names no protection domain to a call that looks there. */
+	if (!efa && !(attr->comp_mask & SRD_QP_INIT_ATTR_PD)) {
+		errno = EINVAL;
+		return NULL;
+	}
 	if (!efa) {
 		qp = ibv_create_qp_ex(hw->ibv, &ibv);
 		attr->cap = from_ibv_cap(&ibv.cap);
@@ -197,6 +208,7 @@ static int destroy_qp(struct srd_verbs *verbs, struct srd_qp *srd)
 	int err;
 
 	hw_session_drop(qp);
+	hw_polls_drop(to_hw(verbs), qp);
 	err = ibv_destroy_qp(qp->ibv);
 	if (err)
 		return err;

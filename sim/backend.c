@@ -55,6 +55,8 @@ static void release_objects(struct srd_verbs *verbs)
 		verbs->dereg_mr(verbs, &LIST_FIRST(&door->mrs)->mr);
 	while (!LIST_EMPTY(&door->cqs))
 		verbs->destroy_cq(verbs, &LIST_FIRST(&door->cqs)->cq);
+	while (!LIST_EMPTY(&door->channels))
+		verbs->destroy_comp_channel(verbs, &LIST_FIRST(&door->channels)->channel);
 	while (!LIST_EMPTY(&door->pds))
 		verbs->dealloc_pd(verbs, &LIST_FIRST(&door->pds)->pd);
 	while (!LIST_EMPTY(&door->buffers))
@@ -84,6 +86,8 @@ static void fill_table(struct srd_verbs *verbs)
 	door_qp_ops(verbs);
 	door_session_ops(verbs);
 	door_poll_ops(verbs);
+	door_extended_ops(verbs);
+	door_channel_ops(verbs);
 	door_buffer_ops(verbs);
 	door_lab_ops(verbs);
 	verbs->close = mock_close;

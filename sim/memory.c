@@ -19,6 +19,7 @@ struct buffer {
 	uint64_t addr;
 	uint64_t length;
 	uint8_t *bytes; /* NULL: ORIGIN */
+	bool on_device;
 	struct srd_origin origin;
 };
 
@@ -128,7 +129,7 @@ int srd_memory_alloc(struct srd_memory *memory, uint32_t number, uint64_t length
 	if (number >= SRD_MEMORY_HOSTS)
 		return EINVAL;
 	host = &memory->host[number];
-	if (length >= (kind == SRD_BUFFER_REAL ? MAX_REAL : MAX_ORIGIN))
+	if (length >= (kind != SRD_BUFFER_ORIGIN ? MAX_REAL : MAX_ORIGIN))
 		return ENOMEM;
 	span = (length + SRD_MEMORY_PAGE + ALIGN - 1) / ALIGN * ALIGN;
 	host->last = NULL;
@@ -138,6 +139,8 @@ int srd_memory_alloc(struct srd_memory *memory, uint32_t number, uint64_t length
 	*buffer = (struct buffer){.addr = host_base(number) + host->used, .length = length};
 	switch (kind) {
 	case SRD_BUFFER_REAL:
+	case SRD_BUFFER_DEVICE:
+		buffer->on_device = kind == SRD_BUFFER_DEVICE;
 		/* The system gives large ones zeroed, and page by page as they are touched. */
 		buffer->bytes = srd_calloc(1, length ? length : 1);
 		if (!buffer->bytes)
@@ -171,6 +174,13 @@ int srd_memory_free(struct srd_memory *memory, uint32_t number, uint64_t addr)
 		(host->count - i - 1) * sizeof(host->buffer[0]));
 	host->count--;
 	return 0;
+}
+
+bool srd_memory_on_device(struct srd_memory *memory, uint32_t host, uint64_t addr)
+{
+	const struct buffer *buffer = buffer_find(memory, host, addr, 1);
+
+	return buffer && buffer->on_device;
 }
 
 int srd_memory_check(struct srd_memory *memory, uint32_t host, uint64_t addr, uint64_t length)

@@ -36,6 +36,8 @@ int srd_memory_alloc(struct srd_memory *memory, uint32_t host, uint64_t length,
 /* ADDR as alloc gave it, else EFAULT. From now on its addresses fault. */
 int srd_memory_free(struct srd_memory *memory, uint32_t host, uint64_t addr);
 
+/* Whether the processor cannot reach the byte at ADDR: it is a DEVICE buffer's. */
+bool srd_memory_on_device(struct srd_memory *memory, uint32_t host, uint64_t addr);
 int srd_memory_check(struct srd_memory *memory, uint32_t host, uint64_t addr, uint64_t length);
 
 /*

@@ -53,6 +53,46 @@ function lib.text(value)
 	return tostring(math.tointeger(value) or value)
 end
 
+--- The built-in profiles, sorted: those of spec/profiles.lua, then the instance types. Each has
+-- name, doc, base (the profile of spec/profiles.lua that it is or stands for), and value and
+-- source by the name of a field. The second result is how many are no instance types.
+function lib.profiles()
+	local specs, fields, list = lib.spec "profiles", lib.spec "profile", {}
+	local function add(name, base, doc)
+		local profile = { name = name, base = base, doc = doc, value = {}, source = {} }
+		local left = {}
+		for field, value in pairs(specs[base].set) do
+			left[field] = type(value) == "table" and value or { value, "set by profile " .. base }
+		end
+		for _, f in ipairs(fields) do
+			local set = left[f.name] or { f.default, f.source }
+			profile.value[f.name] = set[1]
+			profile.source[f.name] = set[2]:match "^measured" and specs[base].capture or set[2]
+			left[f.name] = nil
+		end
+		assert(not next(left), base .. " sets no such field: " .. tostring(next(left)))
+		list[#list + 1] = profile
+		return profile
+	end
+	local names = {}
+	for name in pairs(specs) do
+		names[#names + 1] = name
+	end
+	table.sort(names)
+	for _, name in ipairs(names) do
+		add(name, name, specs[name].doc)
+	end
+	local instances = lib.spec "instances"
+	table.sort(instances, function(a, b) return a.name < b.name end)
+	for _, i in ipairs(instances) do
+		local s = i.devices == 1 and "" or "s"
+		local profile = add(i.name, i.profile, ("an EC2 instance type: %d device%s as %s has them (%s)"):format(i.devices, s,
+			i.profile, i.source))
+		profile.value.devices, profile.source.devices = i.devices, i.source
+	end
+	return list, #names
+end
+
 --- The enumerations by name.
 function lib.enums()
 	local by_name = {}

@@ -154,7 +154,7 @@ end
 
 pages["srdlab-profile.5"] = function()
 	local page = roff.page("srdlab-profile", 5, spec.date, "srdlab-profile", "a device and the fabric round it")
-	local profiles, names = lib.spec "profiles", {}
+	local profiles, num_models = lib.profiles()
 	page:macro "Sh DESCRIPTION"
 	page:paragraphs {
 		"A profile says what device the mock imitates, and over which network. A profile file is "
@@ -166,14 +166,15 @@ pages["srdlab-profile.5"] = function()
 		"Each default says where it comes from: a measurement, somebody's source, or a guess.",
 	}
 	page:macro "Sh BUILT-IN PROFILES"
-	page:macro "Bl -tag -width no_rdma"
-	for name in pairs(profiles) do
-		names[#names + 1] = name
-	end
-	table.sort(names)
-	for _, name in ipairs(names) do
-		page:macro("It %s", name)
-		page:sentences(profiles[name].doc .. ".")
+	for i, p in ipairs(profiles) do
+		if i == 1 or i == num_models + 1 then
+			page:macro(i == 1 and "Bl -tag -width no_rdma" or "Bl -tag -width Ds")
+		end
+		page:macro("It %s", p.name)
+		page:sentences(p.doc .. ".")
+		if i == num_models then
+			page:macro "El"
+		end
 	end
 	page:macro "El"
 	page:macro "Sh FIELDS"

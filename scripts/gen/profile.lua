@@ -2,7 +2,8 @@
 -- usage: lua profile.lua SPEC_DIR HEADER SOURCE
 package.path = arg[0]:match "^(.*)/" .. "/?.lua;" .. package.path
 local lib = require "lib"
-local fields, profiles = lib.spec "profile", lib.spec "profiles"
+local fields = lib.spec "profile"
+local profiles, num_models = lib.profiles()
 local h, c = lib.out(), lib.out()
 local c_types = { u16 = "uint16_t", u32 = "uint32_t", u64 = "uint64_t", bool = "bool",
 	size = "uint64_t", time = "uint64_t", ppm = "uint32_t" }
@@ -55,6 +56,7 @@ for _, f in ipairs(fields) do
 end
 h:put "/* A device and the fabric round it. Plain data: may be copied and stored anywhere. */\n"
 h:put "struct srd_profile {\n\tchar name[32];\n"
+h:put "\tchar base[16]; /* the built-in one that tells where its values are known from */\n"
 for _, f in ipairs(fields) do
 	local t = type(f.type) == "table" and ("enum srd_profile_%s"):format(f.name) or c_types[f.type]
 	h:put("\t%s %s; /* %s; %s */\n", t, f.name, f.doc, f.source)
@@ -83,23 +85,20 @@ struct srd_profile_field {
 	uint64_t max;
 	const char *const *choices; /* NULL-terminated; by value */
 	const char *doc;
-	const char *source; /* where the default comes from */
 };
 
 ]]
 h:put("#define SRD_NUM_PROFILE_FIELDS %d\n", #fields)
 h:put "extern const struct srd_profile_field srd_profile_fields[SRD_NUM_PROFILE_FIELDS];\n\n"
-local names = {}
-for name in pairs(profiles) do
-	names[#names + 1] = name
-end
-table.sort(names)
-h:put("#define SRD_NUM_PROFILES %d\n", #names)
+h:put("#define SRD_NUM_MODELS   %d /* that are no instance types, first */\n", num_models)
+h:put("#define SRD_NUM_PROFILES %d\n", #profiles)
 h:put [[
-extern const struct srd_profile srd_profiles[SRD_NUM_PROFILES]; /* sorted by name */
+extern const struct srd_profile srd_profiles[SRD_NUM_PROFILES];
 extern const char *const srd_profile_docs[SRD_NUM_PROFILES];
 /* The built-in profile NAME; NULL: there is none. */
 const struct srd_profile *srd_profile_find(const char *name);
+/* Where the value of field number I of built-in profile number PROFILE is known from. */
+const char *srd_profile_source(int profile, int i);
 /* The field NAME; NULL: there is none. */
 const struct srd_profile_field *srd_profile_field_find(const char *name);
 
@@ -136,31 +135,27 @@ for _, f in ipairs(fields) do
 		choice and "CHOICE" or f.type:upper(), f.name)
 	c:put("\t  sizeof(((struct srd_profile *)0)->%s), %s, %s, %s, %s,\n", f.name, tostring(f.live or false),
 		lib.c_int(lo), lib.c_int(hi), choice and "choices_" .. f.name or "NULL")
-	c:put("\t  %q, %q },\n", f.doc, f.source)
+	c:put("\t  %q },\n", f.doc)
 end
 c:put "};\n\nconst struct srd_profile srd_profiles[SRD_NUM_PROFILES] = {\n"
-for _, name in ipairs(names) do
-	c:put("\t{ .name = \"%s\",\n", name)
-	local set = profiles[name].set
+for _, p in ipairs(profiles) do
+	c:put("\t{ .name = \"%s\",\n\t  .base = \"%s\",\n", p.name, p.base)
 	for _, f in ipairs(fields) do
-		local v = set[f.name]
-		if v == nil then
-			v = f.default
-		end
-		c:put("\t  .%s = %s,\n", f.name, value(f, v))
+		c:put("\t  .%s = %s,\n", f.name, value(f, p.value[f.name]))
 	end
 	c:put "\t},\n"
-	for field in pairs(set) do
-		local found
-		for _, f in ipairs(fields) do
-			found = found or f.name == field
-		end
-		assert(found, name .. " sets no such field: " .. field)
-	end
 end
 c:put "};\n\nconst char *const srd_profile_docs[SRD_NUM_PROFILES] = {\n"
-for _, name in ipairs(names) do
-	c:put("\t%q,\n", profiles[name].doc)
+for _, p in ipairs(profiles) do
+	c:put("\t%q,\n", p.doc)
+end
+c:put "};\n\nstatic const char *const sources[SRD_NUM_PROFILES][SRD_NUM_PROFILE_FIELDS] = {\n"
+for _, p in ipairs(profiles) do
+	c:put "\t{\n"
+	for _, f in ipairs(fields) do
+		c:put("\t\t%q,\n", p.source[f.name])
+	end
+	c:put "\t},\n"
 end
 c:put [[
 };
@@ -171,6 +166,11 @@ const struct srd_profile *srd_profile_find(const char *name)
 		if (!strcmp(srd_profiles[i].name, name))
 			return &srd_profiles[i];
 	return NULL;
+}
+
+const char *srd_profile_source(int profile, int i)
+{
+	return sources[profile][i];
 }
 
 const struct srd_profile_field *srd_profile_field_find(const char *name)

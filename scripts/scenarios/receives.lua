@@ -196,3 +196,24 @@ srd.scenario("two hundred sends meet two hundred receives, in whatever order", {
 	end
 	t:expect(#seen):equals(199)
 end)
+
+srd.scenario("a receive that fails where it lands is used up, and says why", {
+	tags = { "law", "receive" }, needs = { "faults" },
+}, function(t)
+	local a, b = two(t)
+	for i = 1, 3 do
+		t:expect(b.qp:post_recv { wr_id = i, sg_list = b.mem:slice(0, 100) }):equals "OK"
+	end
+	t:fail_receive(b.qp, "LOCAL_ERROR_INVALID_LKEY", 1)
+	for i = 1, 3 do
+		a.mem:fill "random"
+		t:expect(send(a, i, 64)):equals "OK"
+		local wc = b.cq:wait()[1]
+		t:expect(wc.wr_id):equals(i)
+		t:expect(wc.status):equals(i == 2 and "IBV_WC_LOC_PROT_ERR" or "IBV_WC_SUCCESS")
+		t:expect(a.cq:wait()[1].vendor_err):equals(i == 2 and 12 or 0)
+		if i ~= 2 then
+			t:expect(b.mem:slice(0, 64)):same_content(a.mem:slice(0, 64))
+		end
+	end
+end)

@@ -76,11 +76,24 @@ return {
 				"Complete it with an EFA status, moving no bytes. Needs faults."),
 			m("delay", { { "request", "srd.request" }, { "time", "time" } }, nil, "It arrives so much later; where it has arrived, and at the level of packets, it completes later. Needs faults."),
 			m("locate", { { "request", "srd.request" } }, "string",
-				"Where it is: send_queue, wire, held, lost, completed, rnr or unknown. Needs faults."),
+				"Where it is: session, doorbell (in the ring, and the device was not told), send_queue, wire, rnr, qkey (dropped "
+				.. "for it), nobody (who would answer), held, lost, completed, overrun or unknown. Needs faults."),
 			m("device_error", { { "queue_pair", "srd.queue_pair|srd.qp" } }, nil,
 				"The device moves the queue pair to ERR by itself and flushes it. Needs faults."),
 			m("stale_completion", { { "queue_pair", "srd.queue_pair|srd.qp" } }, nil,
 				"An entry of no live queue pair comes into its send completion queue. Needs faults."),
+			m("fail_receive", { { "queue_pair", "srd.queue_pair|srd.qp" }, { "status", "string|integer", "LOCAL_ERROR_..." },
+				{ "after?", "integer", "0: the next" } }, nil,
+				"Of the messages that arrive at it the one after so many others ends with an EFA status there, and moves no "
+				.. "bytes. Needs faults."),
+			m("lose_doorbells", { { "queue_pair", "srd.queue_pair|srd.qp" }, { "count?", "integer", "1" },
+				{ "after?", "integer", "0: from the next one on" } }, nil,
+				"Of its next doorbells `after` arrive, then `count` are lost: what they were for lies in the ring until "
+				.. "another comes. Needs faults."),
+			m("ring_doorbell", { { "queue_pair", "srd.queue_pair|srd.qp" } }, nil,
+				"Write its doorbell once more, for all that is in the ring. Needs faults."),
+			m("doorbells", { { "queue_pair", "srd.queue_pair|srd.qp" } }, "integer",
+				"How often the library wrote it: once a session, and after each max_batch requests of one. Needs faults."),
 			m("fabric", { { "fields", "srd.profile" } }, nil, "Change fields of the profile that may change while it runs. Needs fabric."),
 			m("counter", { { "name", "string" }, { "host", "srdlab.Host?" } }, "integer", "A counter of the devices: of all hosts, or of one."),
 			m("audit", {}, nil, "The model checks itself; raises where it is broken."),
@@ -183,6 +196,9 @@ return {
 			m("close_device", {}, errno, "Close one that open_device gave." .. errno_doc),
 			m("alloc_pd", {}, "srd.pd?, string?", "ibv_alloc_pd."),
 			m("create_cq", { { "cqe", "integer" } }, "srd.cq?, string?", "ibv_create_cq."),
+			m("create_cq_ex", { { "attr", "srd.cq_init_attr_ex" } }, "srd.cq?, string?",
+				"efadv_create_cq: a completion queue for the extended poll as well, with a channel or without."),
+			m("create_comp_channel", {}, "srd.comp_channel?, string?", "ibv_create_comp_channel."),
 			m("create_qp_ex", { { "attr", "srd.qp_init_attr", "what is not said is as the EFA SRD queue pair has it" } }, "srd.qp?, string?", "efadv_create_qp_ex."),
 		},
 	},
@@ -209,7 +225,22 @@ return {
 		methods = {
 			m("poll", { { "n?", "integer", "1" } }, "srd.wc[]?, string?", "ibv_poll_cq: up to n completions, maybe none."),
 			m("wait", { { "n?", "integer", "1" } }, "srd.wc[]", "n completions, as soon as they are there."),
+			m("start_poll", {}, errno, "ibv_start_poll: begin an extended poll of a queue of create_cq_ex. ENOENT: there is "
+				.. "no entry, and nothing to end." .. errno_doc),
+			m("next_poll", {}, errno, "ibv_next_poll: the next entry is current." .. errno_doc),
+			m("end_poll", {}, nil, "ibv_end_poll."),
+			m("read_wc", {}, "srd.wc_ex", "The current entry, with the fields that the creation asked for."),
+			m("req_notify", { { "solicited_only?", "boolean" } }, errno, "ibv_req_notify_cq." .. errno_doc),
+			m("ack_events", { { "n?", "integer", "1" } }, nil, "ibv_ack_cq_events."),
 			m("destroy_cq", {}, errno, "ibv_destroy_cq." .. errno_doc),
+		},
+	},
+	{
+		name = "comp_channel", object = "completion channel", doc = "A completion channel.",
+		methods = {
+			m("get_event", {}, "srd.cq?, string?", "ibv_get_cq_event: the queue that it is about; nil and EAGAIN where there is none."),
+			m("wait", {}, "srd.cq", "The same, as soon as there is one."),
+			m("destroy_comp_channel", {}, errno, "ibv_destroy_comp_channel." .. errno_doc),
 		},
 	},
 	{
@@ -252,6 +283,9 @@ return {
 		},
 	},
 	-- tables that have no C structure
+	{ name = "wc_ex", kind = "table", parent = "srd.wc", doc = "What cq:read_wc gives.",
+		properties = { p("is_unsolicited", "boolean", "it took no receive; only where it was asked for"),
+			p("sgid?", "string", "of a sender without address handle, where it was asked for") } },
 	{ name = "pair_side", kind = "table", doc = "One side of t:pair.",
 		properties = { p("host", "srd.host"), p("qp", "srd.queue_pair"), p("mem", "srd.memory") } },
 	{ name = "pair", kind = "table", doc = "What t:pair gives.",

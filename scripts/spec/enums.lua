@@ -131,8 +131,9 @@ return {
 	},
 	{
 		name = "buffer_kind", kind = "enum", prefix = "SRD_BUFFER_",
-		source = "srdlab: REAL holds bytes, ORIGIN only remembers where each byte came from",
-		values = { { "REAL", 0 }, { "ORIGIN", 1 } },
+		source = "srdlab: REAL holds bytes, ORIGIN only remembers where each byte came from, DEVICE holds bytes that "
+			.. "the processor cannot read, as an accelerator's memory does",
+		values = { { "REAL", 0 }, { "ORIGIN", 1 }, { "DEVICE", 2 } },
 	},
 	{
 		name = "verdict", kind = "enum", prefix = "SRD_",
@@ -149,6 +150,34 @@ return {
 			{ "START_TWICE", 4 }, -- start inside a session
 			{ "DESTROY_IN_SESSION", 5 }, -- destroy of a queue pair with an open session
 			{ "POLL_IN_SESSION", 6 }, -- poll of the send completion queue with an open session
+		},
+	},
+	{
+		name = "create_cq_wc_flags", kind = "flags", prefix = "IBV_WC_EX_",
+		source = "rdma-core libibverbs/verbs.h enum ibv_create_cq_wc_flags",
+		values = {
+			{ "WITH_BYTE_LEN", 1 }, { "WITH_IMM", 2 }, { "WITH_QP_NUM", 4 }, { "WITH_SRC_QP", 8 },
+			{ "WITH_SLID", 16 }, { "WITH_SL", 32 }, { "WITH_DLID_PATH_BITS", 64 },
+			{ "WITH_COMPLETION_TIMESTAMP", 128 },
+		},
+	},
+	{
+		name = "efa_wc_flags", kind = "flags", prefix = "EFADV_WC_EX_",
+		source = "rdma-core providers/efa/efadv.h",
+		values = { { "WITH_SGID", 1 }, { "WITH_IS_UNSOLICITED", 2, since = "52" } },
+	},
+	{
+		name = "cq_misuse", kind = "enum", prefix = "SRD_CQ_MISUSE_",
+		source = "srdlab: calls on a completion queue that rdma-core leaves undefined",
+		values = {
+			{ "NOT_EXTENDED", 1 }, -- start_poll on a queue of create_cq
+			{ "POLL_TWICE", 2 }, -- start_poll or poll_cq inside an extended poll
+			{ "POLL_WITHOUT_START", 3 }, -- next_poll, end_poll or read_wc outside one
+			{ "NEXT_AFTER_EMPTY", 4 }, -- next_poll or read_wc after the queue was found empty
+			{ "DESTROY_IN_POLL", 5 }, -- destroy of the queue, or of a queue pair that uses it, inside one
+			{ "NOTIFY_WITHOUT_CHANNEL", 6 }, -- req_notify_cq on a queue without a channel
+			{ "EVENT_NOT_ACKED", 7 }, -- destroy of the queue with events not acknowledged
+			{ "ACK_TOO_MANY", 8 }, -- more acknowledged than came
 		},
 	},
 	{

@@ -18,7 +18,9 @@ return {
 		"reliable queue pairs that the device has: EFA's, or those of any other RDMA device"),
 	-- limits
 	f("vendor_part_id", "u32", 0xefa1, { 0, 0xffff }, capture, "PCI device id"),
+	f("devices", "u32", 0, { 0, 64 }, "srdlab: an instance type says how many it has", "devices of a host; 0: as many as are asked for"),
 	f("max_qp", "u32", 256, { 1, 65535 }, capture, "queue pairs"),
+	f("first_qpn", "u32", 1, { 1, 65535 }, "guess", "number of the first queue pair"),
 	f("max_cq", "u32", 512, { 1, 65535 }, capture, "completion queues"),
 	f("max_cqe", "u32", 32768, { 1, 1048576 }, capture, "entries of one completion queue"),
 	f("max_sq_wr", "u32", 4096, { 1, 65536 }, capture, "depth of a send queue"),
@@ -51,6 +53,8 @@ return {
 	f("ah_tokens", { "shared_last", "shared_first", "unique" }, "shared_last", nil, "source: libfabric commit faf13301a; which destroy aborts is a guess",
 		"one number for one (PD, GID), and which destroy aborts"),
 	f("cq_overrun", { "drop_newest", "overwrite_oldest" }, "drop_newest", nil, "guess", "a full completion queue"),
+	f("notify", { "pending", "next" }, "pending", nil, "guess: the doorbell that asks tells how far the program has read",
+		"what an event is for: any entry not read yet, or only those that come later"),
 	f("stale_check", { "generation", "qpn" }, "generation", nil, "source: rdma-core PR 1731 added the generation", "how libefa knows an old completion"),
 	f("qkey_mismatch", { "drop_then_timeout", "bad_qpn", "never" }, "drop_then_timeout", nil, "guess", "a wrong queue key"),
 	f("unknown_peer_check", "bool", true, nil, "source: efa_io_defs.h, status 14", "RDMA needs an address handle at the responder"),

@@ -62,6 +62,14 @@ return {
 		fields = list { "max_send_wr", "max_recv_wr", "max_send_sge", "max_recv_sge", "max_inline_data" },
 	},
 	{
+		name = "cq_init_attr_ex", c = "struct srd_cq_init_attr_ex",
+		doc = "ibv_cq_init_attr_ex and efadv_cq_init_attr in one",
+		fields = list {
+			f("cqe", "u32"), f("channel", "object:comp_channel"), f("wc_flags", "flags:create_cq_wc_flags"),
+			f("comp_mask", "u32"), f("flags", "u32"), f("efa_wc_flags", "flags:efa_wc_flags"),
+		},
+	},
+	{
 		name = "qp_init_attr", c = "struct srd_qp_init_attr_ex", doc = "ibv_qp_init_attr_ex",
 		fields = list {
 			f("pd", "object:pd"), f("send_cq", "object:cq"), f("recv_cq", "object:cq"),

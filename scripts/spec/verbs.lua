@@ -47,7 +47,16 @@ return {
 		"ibv_create_cq without a completion channel; cqe is rounded up to a power of two. "
 		.. "EINVAL: 0 or over max_cqe."),
 	op("destroy_cq", "errno", { "struct srd_cq *cq" },
-		"ibv_destroy_cq. EBUSY: a queue pair uses it."),
+		"ibv_destroy_cq. EBUSY: a queue pair uses it. A poll is ended first, and events that are not "
+		.. "acknowledged are: rdma-core would wait for that for ever."),
+	op("create_comp_channel", "object:comp_channel", { "struct srd_context *context" },
+		"ibv_create_comp_channel."),
+	op("destroy_comp_channel", "errno", { "struct srd_comp_channel *channel" },
+		"ibv_destroy_comp_channel. EBUSY: a completion queue reports to it."),
+	op("create_cq_ex", "object:cq",
+		{ "struct srd_context *context", "const struct srd_cq_init_attr_ex *attr" },
+		"efadv_create_cq, or without efa_wc_flags ibv_create_cq_ex: a completion queue for the "
+		.. "extended poll as well, with or without a channel. EOPNOTSUPP: a flag that EFA lacks."),
 	op("create_ah", "object:ah", { "struct srd_pd *pd", "const struct srd_ah_attr *attr" },
 		"ibv_create_ah."),
 	op("destroy_ah", "errno", { "struct srd_ah *ah" }, "ibv_destroy_ah."),
@@ -55,8 +64,9 @@ return {
 	op("create_qp_ex", "object:qp",
 		{ "struct srd_context *context", "struct srd_qp_init_attr_ex *attr",
 			"const struct srd_efa_qp_init_attr *efa" },
-		"efadv_create_qp_ex, or ibv_create_qp_ex where EFA is NULL; the granted depths are written "
-		.. "back into ATTR. EOPNOTSUPP: the device has no queue pairs of this type."),
+		"efadv_create_qp_ex, or ibv_create_qp_ex where EFA is NULL, by which EFA makes queue pairs of "
+		.. "type UD; the granted depths are written back into ATTR. EOPNOTSUPP: the device has no queue "
+		.. "pairs of this type."),
 	op("destroy_qp", "errno", { "struct srd_qp *qp" },
 		"ibv_destroy_qp; a session that is open is aborted first."),
 	op("modify_qp", "errno",
@@ -113,10 +123,32 @@ return {
 		.. "-EDEADLK: a session is open on a queue pair that sends to CQ, whose lock libefa "
 		.. "would wait for.",
 		{ data = true }),
+	-- the extended poll
+	op("start_poll", "errno", { "struct srd_cq *cq" },
+		"ibv_start_poll: the first entry is the current one. ENOENT: there is none, and no poll to "
+		.. "end. EINVAL: it belongs to no live queue pair; it is consumed. EOPNOTSUPP: a queue of "
+		.. "create_cq. EDEADLK: in a poll, or in a session of a queue pair that sends to CQ."),
+	op("next_poll", "errno", { "struct srd_cq *cq" },
+		"ibv_next_poll: the current entry is done with, and gives its credit back; the next one is "
+		.. "current. ENOENT, EINVAL: as start_poll, but the poll goes on until end_poll. EINVAL: not in a poll, or "
+		.. "called again after ENOENT. EDEADLK: as start_poll."),
+	op("end_poll", "void", { "struct srd_cq *cq" },
+		"ibv_end_poll: the current entry is done with too. Nothing outside a poll."),
+	op("read_wc", "void", { "struct srd_cq *cq", "struct srd_wc_ex *wc" },
+		"What ibv_wc_read_opcode and its siblings tell of the current entry, all at once; all zero "
+		.. "where there is none."),
+	-- completion events
+	op("req_notify_cq", "errno", { "struct srd_cq *cq", "int solicited_only" },
+		"ibv_req_notify_cq. EOPNOTSUPP: solicited_only. EINVAL: CQ has no channel; libefa would "
+		.. "write to a doorbell that is not there."),
+	op("get_cq_event", "errno", { "struct srd_comp_channel *channel", "struct srd_cq **cq" },
+		"ibv_get_cq_event on a channel that does not block. EAGAIN: there is no event."),
+	op("ack_cq_events", "void", { "struct srd_cq *cq", "unsigned int nevents" },
+		"ibv_ack_cq_events. More than there were: only those."),
 	-- memory: addresses are the backend's; the mock's are not addresses of this process
 	op("alloc_buffer", "object:buffer",
 		{ "struct srd_context *context", "uint64_t length", "enum srd_buffer_kind kind" },
-		"Memory of CONTEXT's host, page aligned, zero. EOPNOTSUPP: ORIGIN where bytes are real."),
+		"Memory of CONTEXT's host, page aligned, zero. EOPNOTSUPP: another kind than REAL on a device."),
 	op("free_buffer", "errno", { "struct srd_buffer *buffer" },
 		"Give it back, registered or not: what happens to a request that still uses it is the "
 		.. "backend's to show."),

@@ -40,6 +40,8 @@ static int device_number(struct srd_door *door, uint32_t host, const char *name,
 
 	if (!name_number(name, &number))
 		return ENODEV;
+	if (door_profile(door)->devices && number >= door_profile(door)->devices)
+		return ENODEV;
 	if (!number) {
 		*device = host;
 		if (door->num_more && host >= SRD_MODEL_MAX_HOSTS - door->num_more)

@@ -52,11 +52,30 @@ struct door_ah {
 	uint16_t number;
 };
 
+struct door_channel {
+	struct srd_comp_channel channel;
+	LIST_ENTRY(door_channel) link;
+	uint32_t users; /* completion queues */
+};
+
+struct door_wq;
+
 struct door_cq {
 	struct srd_cq cq;
 	LIST_ENTRY(door_cq) link;
 	uint32_t model;
 	uint32_t open_sessions; /* of queue pairs that send to it */
+	bool extended;
+	bool polling;               /* between start_poll and end_poll */
+	bool at_end;                /* next_poll found no more */
+	struct srd_cqe current;     /* of an extended poll */
+	struct door_qp *current_qp; /* that it belongs to; NULL: there is no entry, or it is bad */
+	struct door_wq *current_wq; /* that it gives its slot back to; NULL: none */
+	uint32_t wc_flags;          /* enum srd_create_cq_wc_flags */
+	uint32_t efa_wc_flags;      /* enum srd_efa_wc_flags */
+	struct door_channel *channel; /* NULL: none */
+	uint32_t unacked;             /* events taken and not acknowledged */
+	uint8_t sequence;             /* of the next request for an event */
 };
 
 struct door_buffer {
@@ -89,6 +108,14 @@ struct door_qp {
 	uint32_t num_pending;
 	struct srd_request *first;   /* linked by index, in order */
 	struct srd_request *current; /* that the setters go to; NULL before any builder */
+	/* the doorbell */
+	uint32_t max_batch;  /* requests that one of them may tell of */
+	uint32_t num_unrung; /* requests that are in the ring and no doorbell told of */
+	struct srd_request *first_unrung; /* linked by index, in order */
+	struct srd_request *last_unrung;
+	uint64_t doorbells; /* written */
+	uint64_t arrive;    /* of the next ones, before some are lost */
+	uint64_t lose;      /* how many then */
 	struct door_wq sq;
 	struct door_wq rq;
 	uint32_t send_ops; /* enum srd_send_ops */
@@ -107,6 +134,7 @@ enum door_kind {
 	DOOR_MR,
 	DOOR_AH,
 	DOOR_CQ,
+	DOOR_CHANNEL,
 	DOOR_QP,
 	DOOR_BUFFER,
 	DOOR_NUM_KINDS,
@@ -133,6 +161,7 @@ struct srd_door {
 	LIST_HEAD(, door_mr) mrs;
 	LIST_HEAD(, door_ah) ahs;
 	LIST_HEAD(, door_cq) cqs;
+	LIST_HEAD(, door_channel) channels;
 	LIST_HEAD(, door_qp) qps;
 	LIST_HEAD(, door_buffer) buffers;
 };
@@ -191,6 +220,8 @@ void door_object_ops(struct srd_verbs *verbs);
 void door_qp_ops(struct srd_verbs *verbs);
 void door_session_ops(struct srd_verbs *verbs);
 void door_poll_ops(struct srd_verbs *verbs);
+void door_extended_ops(struct srd_verbs *verbs);
+void door_channel_ops(struct srd_verbs *verbs);
 void door_buffer_ops(struct srd_verbs *verbs);
 void door_lab_ops(struct srd_verbs *verbs);
 
@@ -241,6 +272,25 @@ static inline void door_wq_give(struct door_wq *wq, uint64_t id)
 	if (!wq->id64 && wq->pool_next)
 		wq->pool[--wq->pool_next] = door_wq_slot(wq, id);
 }
+
+/*
+ * doorbell.c: what a session has built lies in the ring now; ring for it, batch after batch.
+ * Once more, for all that is there. Forget what no doorbell has told of. Whether
+ * a request of WR_ID is among that.
+ */
+void door_doorbell_session(struct srd_door *door, struct door_qp *qp);
+void door_doorbell_ring(struct srd_door *door, struct door_qp *qp);
+void door_doorbell_forget(struct srd_door *door, struct door_qp *qp);
+bool door_doorbell_waits(struct srd_door *door, const struct door_qp *qp, uint64_t wr_id);
+
+/* poll.c: the queue pair that has the number and generation of an entry; NULL: none. */
+struct door_qp *door_cqe_owner(const struct door_context *context, const struct srd_cqe *cqe);
+/* The fields of a receive, but for those that every entry has. */
+void door_cqe_receive(const struct door_qp *qp, const struct srd_cqe *cqe, struct srd_wc *wc);
+/* extended.c: end the poll, where one is open. */
+void door_poll_end(struct door_cq *cq);
+/* QP is about to go: its entry is current no more. */
+void door_poll_forget(const struct door_qp *qp);
 
 /* Undo all that the open session has built. */
 void door_session_roll_back(struct srd_door *door, struct door_qp *qp);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The virtual clock, and the laboratory's commands in terms of wr ids. */
 #include <errno.h>
+#include <string.h>
 
 #include "door.h"
 
@@ -35,6 +36,15 @@ static struct srd_request *by_ordinal(struct srd_door *door, struct door_qp *qp,
 		if (r->ordinal == ordinal)
 			break;
 	return r;
+}
+
+/* Whether it lies in the ring and no doorbell has told of it. */
+static bool is_unrung(struct srd_door *door, struct door_qp *qp, const struct srd_lab *command)
+{
+	if (command->flags & SRD_LAB_BY_ORDINAL)
+		return command->ordinal - srd_model_qp_posted(&door->model, qp->model) <
+		       qp->num_unrung;
+	return door_doorbell_waits(door, qp, command->wr_id);
 }
 
 /* Whether the open session has built a request with this wr id. */
@@ -73,6 +83,8 @@ static int locate(struct srd_door *door, struct door_qp *qp, struct srd_lab *com
 	command->place = SRD_PLACE_UNKNOWN;
 	if (r)
 		command->place = srd_model_request_place(&door->model, r);
+	else if (is_unrung(door, qp, command))
+		command->place = SRD_PLACE_DOORBELL;
 	else if (entry_waits(door, qp, command))
 		command->place = SRD_PLACE_COMPLETED;
 	else if (!ordinal && in_session(door, qp, command->wr_id))
@@ -94,6 +106,48 @@ static int request_command(struct srd_door *door, struct srd_lab *command)
 	return srd_model_request_fault(&door->model, qp->model, r, command);
 }
 
+static int doorbell_command(struct srd_door *door, struct srd_lab *command)
+{
+	struct door_qp *qp = door_qp(command->qp);
+
+	if (!qp)
+		return EINVAL;
+	if (command->kind == SRD_LAB_LOSE_DOORBELLS) {
+		qp->arrive = command->ordinal;
+		qp->lose = command->value;
+	} else if (command->kind == SRD_LAB_RING_DOORBELL) {
+		door_doorbell_ring(door, qp);
+	} else {
+		command->value = qp->doorbells;
+	}
+	return 0;
+}
+
+static int device_command(struct srd_door *door, struct srd_lab *command, uint32_t device)
+{
+	if (command->kind == SRD_LAB_COUNTER)
+		return srd_model_counter(&door->model, device, command->name, &command->value);
+	return srd_model_host_fault(&door->model, device, command->kind);
+}
+
+/* All devices of the command's host. */
+static int host_command(struct srd_door *door, struct srd_lab *command)
+{
+	int result = device_command(door, command, command->host);
+	uint64_t sum = command->value;
+
+	for (uint32_t i = 0; !result && i < door->num_more; i++) {
+		if (door->more[i].host != command->host)
+			continue;
+		device_command(door, command, SRD_MODEL_MAX_HOSTS - 1 - i);
+		/* There is one counter that is the whole model's. */
+		if (command->kind == SRD_LAB_COUNTER && strcmp(command->name, "events") != 0)
+			sum += command->value;
+	}
+	command->value = sum;
+	return result;
+}
+
 static int lab(struct srd_verbs *verbs, struct srd_lab *command)
 {
 	struct srd_door *door = door_of(verbs);
@@ -113,9 +167,14 @@ static int lab(struct srd_verbs *verbs, struct srd_lab *command)
 		if (!command->qp)
 			return EINVAL;
 		return srd_model_qp_fault(&door->model, door_qp(command->qp)->model, command->kind);
+	case SRD_LAB_FAIL_RECEIVE:
+		if (!command->qp)
+			return EINVAL;
+		return srd_model_recv_fault(&door->model, door_qp(command->qp)->model,
+					    command->ordinal, command->status);
 	case SRD_LAB_KILL:
 	case SRD_LAB_RESTART:
-		return srd_model_host_fault(&door->model, command->host, command->kind);
+		return host_command(door, command);
 	case SRD_LAB_SET:
 		if (!command->name)
 			return EINVAL;
@@ -123,8 +182,11 @@ static int lab(struct srd_verbs *verbs, struct srd_lab *command)
 	case SRD_LAB_COUNTER:
 		if (!command->name)
 			return EINVAL;
-		return srd_model_counter(&door->model, command->host, command->name,
-					 &command->value);
+		return host_command(door, command);
+	case SRD_LAB_LOSE_DOORBELLS:
+	case SRD_LAB_RING_DOORBELL:
+	case SRD_LAB_DOORBELLS:
+		return doorbell_command(door, command);
 	case SRD_LAB_AUDIT:
 		return srd_model_audit(&door->model, command->text, sizeof(command->text));
 	}

@@ -92,42 +92,82 @@ static int dereg_mr(struct srd_verbs *verbs, struct srd_mr *public)
 	return 0;
 }
 
-static struct srd_cq *create_cq(struct srd_verbs *verbs, struct srd_context *context, uint32_t cqe)
+static int check_cq_attr(const struct srd_profile *p, const struct srd_cq_init_attr_ex *attr)
 {
-	struct srd_door *door = door_of(verbs);
-	struct door_cq *cq = srd_calloc(1, sizeof(*cq));
-	int err = ENOMEM;
+	uint32_t efa = SRD_EFADV_WC_EX_WITH_SGID;
 
+	if (p->cap_unsolicited_write_recv)
+		efa |= SRD_EFADV_WC_EX_WITH_IS_UNSOLICITED;
+	if (attr->efa_wc_flags & ~(uint64_t)efa ||
+	    attr->comp_mask & ~(uint32_t)SRD_CQ_INIT_ATTR_MASK_FLAGS ||
+	    attr->wc_flags >= SRD_WC_EX_WITH_COMPLETION_TIMESTAMP)
+		return EOPNOTSUPP;
+	if (attr->comp_mask & SRD_CQ_INIT_ATTR_MASK_FLAGS &&
+	    attr->flags & ~(uint32_t)SRD_CREATE_CQ_ATTR_SINGLE_THREADED)
+		return EOPNOTSUPP;
+	/* libefa rounds 0 up by an undefined shift; the kernel has signed numbers of entries. */
+	return !attr->cqe || attr->cqe > INT32_MAX ? EINVAL : 0;
+}
+
+static struct srd_cq *new_cq(struct srd_door *door, struct srd_context *context,
+			     const struct srd_cq_init_attr_ex *attr, bool extended)
+{
+	int err = check_cq_attr(door_profile(door), attr);
+	struct door_cq *cq = NULL;
+
+	if (err)
+		goto fail;
+	err = ENOMEM;
+	cq = srd_calloc(1, sizeof(*cq));
 	if (!cq)
 		goto fail;
-	err = EINVAL;
-	if (!cqe || cqe > INT32_MAX)
-		goto free_cq;
-	cq->cq.cqe = (uint32_t)round_up_power(cqe);
+	cq->cq.cqe = (uint32_t)round_up_power(attr->cqe);
 	err = srd_model_cq_create(&door->model, context->host, cq->cq.cqe,
 				  door->handles[DOOR_CQ] + 1, &cq->model);
 	if (err)
-		goto free_cq;
+		goto fail;
 	cq->cq.context = context;
 	cq->cq.handle = door_handle(door, DOOR_CQ);
+	cq->extended = extended;
+	cq->wc_flags = attr->wc_flags;
+	cq->efa_wc_flags = (uint32_t)attr->efa_wc_flags;
+	cq->channel = (struct door_channel *)attr->channel;
+	if (cq->channel)
+		cq->channel->users++;
 	door_context(context)->users++;
 	LIST_INSERT_HEAD(&door->cqs, cq, link);
 	return &cq->cq;
 
-free_cq:
-	srd_free(cq);
 fail:
+	srd_free(cq);
 	errno = err;
 	return NULL;
+}
+
+static struct srd_cq *create_cq(struct srd_verbs *verbs, struct srd_context *context, uint32_t cqe)
+{
+	struct srd_cq_init_attr_ex attr = {.cqe = cqe};
+
+	return new_cq(door_of(verbs), context, &attr, false);
+}
+
+static struct srd_cq *create_cq_ex(struct srd_verbs *verbs, struct srd_context *context,
+				   const struct srd_cq_init_attr_ex *attr)
+{
+	return new_cq(door_of(verbs), context, attr, true);
 }
 
 static int destroy_cq(struct srd_verbs *verbs, struct srd_cq *public)
 {
 	struct door_cq *cq = door_cq(public);
-	int err = srd_model_cq_destroy(&door_of(verbs)->model, cq->model);
+	int err;
 
+	door_poll_end(cq);
+	err = srd_model_cq_destroy(&door_of(verbs)->model, cq->model);
 	if (err)
 		return err;
+	if (cq->channel)
+		cq->channel->users--;
 	door_context(public->context)->users--;
 	LIST_REMOVE(cq, link);
 	srd_free(cq);
@@ -177,6 +217,7 @@ void door_object_ops(struct srd_verbs *verbs)
 	verbs->reg_mr = reg_mr;
 	verbs->dereg_mr = dereg_mr;
 	verbs->create_cq = create_cq;
+	verbs->create_cq_ex = create_cq_ex;
 	verbs->destroy_cq = destroy_cq;
 	verbs->create_ah = create_ah;
 	verbs->destroy_ah = destroy_ah;

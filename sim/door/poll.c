@@ -47,7 +47,7 @@ static void send_entry(const struct srd_door *door, struct door_qp *qp, const st
 	qp->sq.completed += cqe->silent;
 }
 
-static void recv_entry(struct door_qp *qp, const struct srd_cqe *cqe, struct srd_wc *wc)
+void door_cqe_receive(const struct door_qp *qp, const struct srd_cqe *cqe, struct srd_wc *wc)
 {
 	wc->wr_id = 0;
 	if (!(cqe->flags & SRD_CQE_UNSOLICITED))
@@ -61,6 +61,11 @@ static void recv_entry(struct door_qp *qp, const struct srd_cqe *cqe, struct srd
 		wc->imm_data = htobe32(cqe->imm_data);
 		wc->wc_flags |= SRD_WC_WITH_IMM;
 	}
+}
+
+static void recv_entry(struct door_qp *qp, const struct srd_cqe *cqe, struct srd_wc *wc)
+{
+	door_cqe_receive(qp, cqe, wc);
 	if (!(cqe->flags & SRD_CQE_UNSOLICITED))
 		door_wq_give(&qp->rq, cqe->id);
 }
@@ -72,6 +77,13 @@ static bool generation_good(const struct door_qp *qp, const struct srd_cqe *cqe)
 
 	return !(((uint16_t)cqe->id ^ wq->generation) & wq->check_mask) ||
 	       cqe->flags & SRD_CQE_UNSOLICITED;
+}
+
+struct door_qp *door_cqe_owner(const struct door_context *context, const struct srd_cqe *cqe)
+{
+	struct door_qp *qp = context->qps[cqe->qpn & context->qp_mask];
+
+	return qp && qp->qp.qp_num == cqe->qpn && generation_good(qp, cqe) ? qp : NULL;
 }
 
 /* efa_poll_sub_cq: only the fields that it sets are set. */
@@ -110,8 +122,8 @@ static int poll_cq(struct srd_verbs *verbs, struct srd_cq *public, int num_entri
 	const struct srd_cqe *cqe;
 	int i;
 
-	/* libefa would wait for the lock of the send queue, which the session holds. */
-	if (unlikely(door_cq(public)->open_sessions))
+	/* libefa would wait for the lock of a send queue, which a session holds, or for its own. */
+	if (unlikely(door_cq(public)->open_sessions || door_cq(public)->polling))
 		return -EDEADLK;
 	for (i = 0; i < num_entries; i++) {
 		cqe = srd_model_cq_take(&door->model, door_cq(public)->model);

@@ -14,14 +14,15 @@ static int check_attr(const struct srd_profile *p, const struct srd_qp_init_attr
 		      const struct srd_efa_qp_init_attr *efa)
 {
 	uint64_t ops = SRD_QP_EX_WITH_SEND | SRD_QP_EX_WITH_SEND_WITH_IMM;
+	bool srd = attr->qp_type == SRD_QPT_DRIVER;
 	uint32_t flags = 0;
 
-	if (p->cap_rdma_read)
+	if (srd && p->cap_rdma_read)
 		ops |= SRD_QP_EX_WITH_RDMA_READ;
-	if (p->cap_rdma_write) {
+	if (srd && p->cap_rdma_write)
 		ops |= SRD_QP_EX_WITH_RDMA_WRITE | SRD_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
+	if (p->cap_rdma_write)
 		flags |= SRD_EFADV_QP_FLAGS_INLINE_WRITE;
-	}
 	if (p->cap_unsolicited_write_recv)
 		flags |= SRD_EFADV_QP_FLAGS_UNSOLICITED_WRITE_RECV;
 	if (efa->driver_qp_type != SRD_EFADV_QP_DRIVER_TYPE_SRD || efa->flags & ~flags)
@@ -85,6 +86,20 @@ static uint32_t round_depths(const struct srd_profile *p, struct srd_qp_cap *cap
 	return descriptors;
 }
 
+/* efa_setup_qp: of the granted depth, and in bytes of 64-byte descriptors. */
+static uint32_t max_batch(const struct srd_profile *p, const struct srd_qp_cap *cap,
+			  uint32_t efa_flags)
+{
+	uint32_t batch = p->max_tx_batch ? p->max_tx_batch * DESCRIPTOR_SIZE /
+						   descriptor_size(cap, efa_flags)
+					 : UINT16_MAX;
+
+	if (p->min_sq_wr && batch > cap->max_send_wr - 1)
+		batch = cap->max_send_wr - 1;
+	/* A batch of nothing would make libefa ring for ever. */
+	return batch ? batch : 1;
+}
+
 static void fill_in(struct door_qp *qp, const struct srd_profile *p, struct srd_context *context,
 		    const struct srd_qp_init_attr_ex *attr, uint32_t efa_flags)
 {
@@ -98,6 +113,7 @@ static void fill_in(struct door_qp *qp, const struct srd_profile *p, struct srd_
 	qp->max_rdma_sge = p->max_sge_rd < 1 ? p->max_sge_rd : 1;
 	qp->rc = attr->qp_type == SRD_QPT_RC;
 	qp->signal_all = attr->sq_sig_all;
+	qp->max_batch = max_batch(p, &attr->cap, efa_flags);
 	qp->qp.context = context;
 	qp->qp.pd = attr->pd;
 	qp->qp.send_cq = attr->send_cq;
@@ -117,6 +133,7 @@ static int device_create(struct srd_door *door, struct door_qp *qp,
 		.rq_descriptors = descriptors,
 		.flags = qp->efa_flags,
 		.rc = qp->rc,
+		.ud = attr->qp_type == SRD_QPT_UD,
 	};
 	uint16_t number = 0;
 	int err = srd_model_qp_create(&door->model, &init, &qp->model, &number);
@@ -151,20 +168,31 @@ release_rq:
 	return err;
 }
 
+/* The kernel knows handles by the file that they were made on: those of another are not there. */
+static bool of_one_context(const struct srd_context *context,
+			   const struct srd_qp_init_attr_ex *attr)
+{
+	return attr->pd->context == context && attr->send_cq->context == context &&
+	       attr->recv_cq->context == context;
+}
+
 /* Which library is asked for it, and what that looks at. */
 static int check_create(const struct srd_door *door, const struct srd_qp_init_attr_ex *attr,
 			const struct srd_efa_qp_init_attr *efa)
 {
+	const struct srd_efa_qp_init_attr none = {0};
 	const struct srd_profile *p = door_profile(door);
 	int err;
 
 	/* efadv_create_qp_ex on a device that is not EFA; no other type than UD without it. */
-	if (door_is_rc(door) ? efa != NULL || attr->qp_type != SRD_QPT_RC : !efa)
+	if (door_is_rc(door) ? efa != NULL || attr->qp_type != SRD_QPT_RC
+			     : !efa && attr->qp_type != SRD_QPT_UD)
 		return EOPNOTSUPP;
-	if (!efa)
+	if (door_is_rc(door))
 		return check_rc_attr(p, attr);
-	if (attr->qp_type != SRD_QPT_DRIVER || efa->comp_mask)
+	if (efa && (attr->qp_type != SRD_QPT_DRIVER || efa->comp_mask))
 		return EINVAL;
+	efa = efa ? efa : &none;
 	err = check_attr(p, attr, efa);
 	return err ? err : check_limits(p, &attr->cap, efa->flags);
 }
@@ -180,6 +208,9 @@ static struct srd_qp *create_qp_ex(struct srd_verbs *verbs, struct srd_context *
 	int err = check_create(door, attr, efa);
 
 	if (err)
+		goto fail;
+	err = EINVAL;
+	if (!of_one_context(context, attr))
 		goto fail;
 	err = ENOMEM;
 	qp = srd_calloc(1, sizeof(*qp));
@@ -224,6 +255,8 @@ static int destroy_qp(struct srd_verbs *verbs, struct srd_qp *public)
 	struct door_qp **at = &context->qps[public->qp_num & context->qp_mask];
 
 	door_session_drop(door, qp);
+	door_doorbell_forget(door, qp);
+	door_poll_forget(qp);
 	srd_model_qp_destroy(&door->model, qp->model);
 	/* After a restart of the host the number may be another queue pair's. */
 	if (*at == qp)
@@ -253,6 +286,7 @@ static int modify_qp(struct srd_verbs *verbs, struct srd_qp *public, const struc
 		door_session_roll_back(door, qp);
 		qp->error = EINVAL;
 	}
+	door_doorbell_forget(door, qp);
 	door_wq_reset(&qp->sq);
 	door_wq_reset(&qp->rq);
 	return 0;

@@ -202,6 +202,7 @@ static void wr_set_inline_data(struct srd_verbs *verbs, struct srd_qp *public, u
 	if (unlikely(!r))
 		return;
 	if (length > qp->max_inline || !has_inline_area(qp, r) ||
+	    srd_memory_on_device(door->memory, public->context->host, addr) ||
 	    /* libefa reads the bytes here, and the program crashes if they are not there. */
 	    srd_memory_read(door->memory, door_context(public->context)->owner, addr,
 			    srd_model_request_inline(&door->model, r), length)) {
@@ -269,6 +270,11 @@ static int wr_complete(struct srd_verbs *verbs, struct srd_qp *public)
 		door_session_roll_back(door, qp);
 		return qp->error;
 	}
+	if (unlikely(qp->num_pending > qp->max_batch || qp->lose || qp->num_unrung)) {
+		door_doorbell_session(door, qp);
+		return 0;
+	}
+	qp->doorbells += r != NULL;
 	for (; r; r = next) {
 		next = r == qp->current ? NULL : srd_model_request_chained(&door->model, r);
 		srd_model_request_submit(&door->model, qp->model, r);

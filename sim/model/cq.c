@@ -8,6 +8,8 @@
 
 #include "state.h"
 
+#define NEVER_ARMED 4 /* no sequence is it */
+
 int srd_model_cq_create(struct srd_model *m, uint32_t host, uint32_t entries, uint32_t tag,
 			uint32_t *out)
 {
@@ -22,8 +24,11 @@ int srd_model_cq_create(struct srd_model *m, uint32_t host, uint32_t entries, ui
 	cq = srd_pool_get(m, SRD_POOL_CQ);
 	if (!cq)
 		return ENOMEM;
-	m->cq[cq] = (struct srd_model_cq){
-		.host = host, .tag = tag, .entries = entries, .num_rings = p->sub_cqs_per_cq};
+	m->cq[cq] = (struct srd_model_cq){.host = host,
+					  .tag = tag,
+					  .entries = entries,
+					  .num_rings = p->sub_cqs_per_cq,
+					  .sequence = NEVER_ARMED};
 	m->cq[cq].ring =
 		srd_block_get(m, (uint64_t)entries * p->sub_cqs_per_cq * sizeof(struct srd_cqe));
 	if (!m->cq[cq].ring) {
@@ -109,12 +114,40 @@ static void cq_event(struct srd_model *m, uint32_t index, const struct srd_cqe *
 	srd_stream_emit(m->stream, &event.ev);
 }
 
-void srd_cq_write(struct srd_model *m, uint32_t index, uint32_t ring, const struct srd_cqe *entry,
+static void cq_fire(struct srd_model *m, struct srd_model_cq *cq)
+{
+	cq->armed = false;
+	cq->event = ++m->state->cq_events;
+}
+
+void srd_model_cq_arm(struct srd_model *m, uint32_t index, uint8_t sequence)
+{
+	struct srd_model_cq *cq = &m->cq[index];
+
+	if (cq->sequence == sequence)
+		return;
+	cq->sequence = sequence;
+	cq->armed = true;
+	if (cq_pending(cq) && srd_profile_of(m)->notify == SRD_PROFILE_NOTIFY_PENDING)
+		cq_fire(m, cq);
+}
+
+uint64_t srd_model_cq_event(const struct srd_model *m, uint32_t cq)
+{
+	return m->cq[cq].event;
+}
+
+void srd_model_cq_event_take(struct srd_model *m, uint32_t cq)
+{
+	m->cq[cq].event = 0;
+}
+
+bool srd_cq_write(struct srd_model *m, uint32_t index, uint32_t ring, const struct srd_cqe *entry,
 		  const struct srd_model_qp *qp)
 {
 	struct srd_model_cq *cq = &m->cq[index];
 	struct srd_sub_cq *sub = &cq->sub[ring];
-	bool lost = false;
+	bool lost = false, room;
 
 	if (unlikely(m->sink.write))
 		sub->tail = m->sink.consumed(m->sink.context, cq->tag, ring);
@@ -126,15 +159,19 @@ void srd_cq_write(struct srd_model *m, uint32_t index, uint32_t ring, const stru
 			m->state->departures++;
 		}
 	}
-	if (likely(sub->head - sub->tail != cq->entries)) {
+	room = sub->head - sub->tail != cq->entries;
+	if (likely(room)) {
 		*cq_entry(m, cq, ring, sub->head) = *entry;
 		if (unlikely(m->sink.write))
 			m->sink.write(m->sink.context, cq->tag, ring, sub->head, entry);
 		sub->head++;
 		m->state->arrivals++;
+		if (unlikely(cq->armed))
+			cq_fire(m, cq);
 	}
 	if (m->stream)
 		cq_event(m, index, entry, qp, lost);
+	return room;
 }
 
 /* Those behind it move up. */

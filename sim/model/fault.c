@@ -175,6 +175,14 @@ int srd_model_request_fault(struct srd_model *m, uint32_t qp, struct srd_request
 enum srd_request_place srd_model_request_place(const struct srd_model *m,
 					       const struct srd_request *r)
 {
+	if (r->phase == SRD_PHASE_TIMEOUT || r->phase == SRD_PHASE_LOST) {
+		if (r->faults & SRD_FOUND_WRONG_QKEY)
+			return SRD_PLACE_QKEY;
+		if (r->faults & SRD_FOUND_NOBODY)
+			return SRD_PLACE_NOBODY;
+		if (r->faults & SRD_FOUND_CQ_FULL)
+			return SRD_PLACE_OVERRUN;
+	}
 	switch ((enum srd_phase)r->phase) {
 	case SRD_PHASE_SENT:
 		return r->start > m->state->now ? SRD_PLACE_SEND_QUEUE : SRD_PLACE_WIRE;
@@ -236,6 +244,17 @@ int srd_model_qp_fault(struct srd_model *m, uint32_t qp, enum srd_lab_kind kind)
 		write_stale(m, &m->qp[qp]);
 	else
 		release_all(m, qp);
+	return 0;
+}
+
+int srd_model_recv_fault(struct srd_model *m, uint32_t index, uint64_t before, uint32_t status)
+{
+	struct srd_model_qp *qp = &m->qp[index];
+
+	if (qp->gone || !status || status > UINT8_MAX || before > UINT32_MAX)
+		return EINVAL;
+	qp->recv_before = (uint32_t)before;
+	qp->recv_fault = (uint8_t)status;
 	return 0;
 }
 

@@ -261,6 +261,14 @@ const struct srd_cqe *srd_model_cq_take(struct srd_model *model, uint32_t cq);
 /* Entry COUNTER of RING of CQ, free-running, which the program has not said that it read. */
 const struct srd_cqe *srd_model_cq_entry(const struct srd_model *model, uint32_t cq, uint32_t ring,
 					 uint32_t counter);
+/*
+ * Ask for an event. SEQUENCE is libefa's, 0 to 3: it changes with each event that the program
+ * takes, and a request with the last one's is not seen (guess).
+ */
+void srd_model_cq_arm(struct srd_model *model, uint32_t cq, uint8_t sequence);
+/* The number of the event that is there, growing with time; 0: there is none. Take it. */
+uint64_t srd_model_cq_event(const struct srd_model *model, uint32_t cq);
+void srd_model_cq_event_take(struct srd_model *model, uint32_t cq);
 /* The I-th entry in the ring of the send queue of QP that is not taken; NULL: there is none. */
 const struct srd_cqe *srd_model_qp_peek(const struct srd_model *model, uint32_t qp, uint32_t i);
 
@@ -308,6 +316,9 @@ void srd_model_post_recv(struct srd_model *model, uint32_t qp, const struct srd_
 struct srd_request *srd_model_request_next(struct srd_model *model, uint32_t qp,
 					   const struct srd_request *previous);
 
+/* Requests that QP was given, ever: the ordinal of the next one. */
+uint64_t srd_model_qp_posted(const struct srd_model *model, uint32_t qp);
+
 /*
  * The laboratory: srdlab/lab.h with handles. REQUEST may be NULL where the command is
  * by ordinal.
@@ -317,6 +328,8 @@ int srd_model_request_fault(struct srd_model *model, uint32_t qp, struct srd_req
 enum srd_request_place srd_model_request_place(const struct srd_model *model,
 					       const struct srd_request *request);
 int srd_model_qp_fault(struct srd_model *model, uint32_t qp, enum srd_lab_kind kind);
+/* Of the messages that arrive at QP the one after BEFORE others fails. */
+int srd_model_recv_fault(struct srd_model *model, uint32_t qp, uint64_t before, uint32_t status);
 int srd_model_host_fault(struct srd_model *model, uint32_t host, enum srd_lab_kind kind);
 int srd_model_set(struct srd_model *model, const char *name, uint64_t value);
 /* The names of the counters; NULL beyond the last. */

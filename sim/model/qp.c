@@ -43,17 +43,18 @@ static uint16_t qpn_get(struct srd_model *m, uint32_t host, uint32_t qp)
 		slot = device->qpn_high++;
 	}
 	slots[slot].qp = qp;
-	return (uint16_t)(slot + 1);
+	return (uint16_t)(slot + srd_profile_of(m)->first_qpn);
 }
 
 static void qpn_put(struct srd_model *m, uint32_t host, uint16_t qpn)
 {
 	struct srd_model_device *device = &m->device[host];
-	struct srd_qpn_slot *slot = &m->qpn[(size_t)host * m->state->layout.qpn_slots + qpn - 1];
+	uint32_t number = qpn - srd_profile_of(m)->first_qpn;
+	struct srd_qpn_slot *slot = &m->qpn[(size_t)host * m->state->layout.qpn_slots + number];
 
 	slot->qp = 0;
 	slot->next_free = device->qpn_free;
-	device->qpn_free = qpn;
+	device->qpn_free = number + 1;
 }
 
 static void device_link(struct srd_model *m, uint32_t index)
@@ -376,6 +377,11 @@ int srd_model_qp_query(struct srd_model *m, uint32_t index, struct srd_qp_attr *
 	return 0;
 }
 
+uint64_t srd_model_qp_posted(const struct srd_model *m, uint32_t index)
+{
+	return m->qp[index].num_posted;
+}
+
 void srd_model_qp_force_state(struct srd_model *m, uint32_t index, enum srd_qp_state state)
 {
 	m->qp[index].state = (uint8_t)state;
@@ -436,7 +442,9 @@ void srd_model_post_recv(struct srd_model *m, uint32_t index, const struct srd_r
 
 		*rx = (struct srd_rx_descriptor){
 			.addr = receive->sge[i].addr,
-			.length = receive->sge[i].length,
+			/* libefa: the descriptor has 16 bits for it */
+			.length = receive->sge[i].length < UINT16_MAX ? receive->sge[i].length
+								      : UINT16_MAX,
 			.lkey = receive->sge[i].lkey,
 			.id = receive->id,
 			.num_sge = count,

@@ -226,7 +226,7 @@ void srd_request_schedule(struct srd_model *m, struct srd_request *r, enum srd_p
 	srd_heap_push(m->heap, time, srd_request_index(m, r));
 }
 
-static void write_entry(struct srd_model *m, struct srd_model_qp *qp, const struct srd_request *r)
+static bool write_entry(struct srd_model *m, struct srd_model_qp *qp, const struct srd_request *r)
 {
 	struct srd_cqe entry = {
 		.id = r->id,
@@ -238,7 +238,7 @@ static void write_entry(struct srd_model *m, struct srd_model_qp *qp, const stru
 	};
 
 	qp->connection.silent = 0;
-	srd_cq_write(m, qp->send_cq, qp->send_ring, &entry, qp);
+	return srd_cq_write(m, qp->send_cq, qp->send_ring, &entry, qp);
 }
 
 static void count_error(struct srd_model *m, const struct srd_request *r)
@@ -252,10 +252,13 @@ void srd_request_complete(struct srd_model *m, struct srd_request *r)
 
 	if (unlikely(r->status))
 		count_error(m, r);
-	if (unlikely(r->silent && !r->status))
+	if (unlikely(r->silent && !r->status)) {
 		qp->connection.silent++;
-	else
-		write_entry(m, qp, r);
+	} else if (unlikely(!write_entry(m, qp, r))) {
+		r->phase = SRD_PHASE_LOST;
+		r->faults |= SRD_FOUND_CQ_FULL;
+		return;
+	}
 	list_remove(m, qp, r);
 	srd_model_request_drop(m, r);
 }

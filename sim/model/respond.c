@@ -358,28 +358,44 @@ static bool needs_receive(const struct srd_request *r, const struct srd_model_qp
 	       !(dest->flags & SRD_EFADV_QP_FLAGS_UNSOLICITED_WRITE_RECV);
 }
 
+/* The status that a fault gives to what arrives at DEST now; 0: none. */
+static uint8_t receive_fault(struct srd_model *m, const struct srd_request *r,
+			     struct srd_model_qp *dest)
+{
+	uint8_t status = dest->recv_fault;
+
+	if (likely(!status) || dest->recv_before-- > 0)
+		return 0;
+	dest->recv_fault = 0;
+	srd_fault_event(m, r, SRD_LAB_FAIL_RECEIVE);
+	return status;
+}
+
 static void accept_send(struct srd_model *m, struct srd_request *r, struct srd_model_qp *dest)
 {
 	struct srd_sge sge[64];
-	uint8_t status, local = 0;
+	uint8_t status, local;
 	uint64_t id;
 	uint32_t count = receive_take(m, dest, sge, 64, &id);
 
-	status = fill_receive(m, r, dest, sge, count, &local);
+	local = receive_fault(m, r, dest);
+	status = local ? SRD_EFA_REMOTE_ERROR_BAD_STATUS
+		       : fill_receive(m, r, dest, sge, count, &local);
 	receive_complete(m, r, dest, id, local, 0);
 	answer(m, r, status);
 }
 
 static void accept_write_imm(struct srd_model *m, struct srd_request *r, struct srd_model_qp *dest)
 {
-	uint8_t status = do_write(m, r, dest);
+	uint8_t local = receive_fault(m, r, dest);
+	uint8_t status = local ? SRD_EFA_REMOTE_ERROR_BAD_STATUS : do_write(m, r, dest);
 	uint64_t id = 0;
 
-	if (!status && needs_receive(r, dest)) {
+	if ((!status || local) && needs_receive(r, dest)) {
 		receive_take(m, dest, NULL, 0, &id);
-		receive_complete(m, r, dest, id, 0, 0);
-	} else if (!status) {
-		receive_complete(m, r, dest, 0, 0, SRD_CQE_UNSOLICITED);
+		receive_complete(m, r, dest, id, local, 0);
+	} else if (!status || local) {
+		receive_complete(m, r, dest, 0, local, SRD_CQE_UNSOLICITED);
 	}
 	answer(m, r, status);
 }
@@ -435,6 +451,7 @@ static void wrong_qkey(struct srd_model *m, struct srd_request *r)
 		answer(m, r, 0);
 		return;
 	}
+	r->faults |= SRD_FOUND_WRONG_QKEY;
 	switch (srd_profile_of(m)->qkey_mismatch) {
 	case SRD_PROFILE_QKEY_MISMATCH_DROP_THEN_TIMEOUT:
 		srd_request_give_up(m, r);
@@ -487,6 +504,7 @@ static void refuse(struct srd_model *m, struct srd_request *r, enum welcome why)
 		answer(m, r, r->status);
 		break;
 	case NOBODY:
+		r->faults |= SRD_FOUND_NOBODY;
 		if (m->qp[r->qp].ud)
 			answer(m, r, 0);
 		else if (m->qp[r->qp].rc)

@@ -64,6 +64,7 @@ struct srd_model_state {
 	uint64_t arrivals;    /* completion entries written, ever */
 	uint64_t departures;  /* and taken, overwritten or gone with their queue */
 	uint64_t events;      /* processed */
+	uint64_t cq_events;   /* of completion queues, ever */
 	uint64_t ns_per_byte; /* 32.32 fixed point */
 	uint32_t num_hosts;   /* devices below it are initialised */
 	uint32_t key_shift;   /* bits of a memory key that name the region */
@@ -156,7 +157,10 @@ struct srd_model_cq {
 	uint32_t entries;
 	uint32_t num_rings;
 	uint32_t next_poll;
-	uint64_t ring; /* block */
+	bool armed;       /* the next entry makes an event */
+	uint8_t sequence; /* of the last request for one; 4: there was none */
+	uint64_t event;   /* that was not taken yet, numbered from 1; 0: none */
+	uint64_t ring;    /* block */
 	struct srd_sub_cq sub[SRD_MODEL_MAX_RINGS];
 };
 
@@ -206,6 +210,8 @@ struct srd_model_qp {
 	uint32_t first_parked; /* requests of others that wait for a receive here */
 	uint32_t last_parked;
 	uint32_t first_fault; /* for requests not posted yet */
+	uint32_t recv_before; /* arrivals before one that a fault fails */
+	uint8_t recv_fault;   /* its EFA status; 0: there is no such fault */
 	uint32_t rq_mask;     /* descriptors - 1 */
 	uint32_t rq_head;     /* free-running */
 	uint32_t rq_tail;
@@ -230,6 +236,10 @@ struct srd_rx_descriptor {
 #define SRD_FAULTED_DUPLICATE 0x4
 #define SRD_FAULTED_DELAY     0x8
 #define SRD_FAULTED_FAIL      0x10
+/* No fault, but what became of it: for the question where it is. */
+#define SRD_FOUND_WRONG_QKEY 0x20
+#define SRD_FOUND_NOBODY     0x40
+#define SRD_FOUND_CQ_FULL    0x80
 
 /* A fault on a request that is not posted yet. */
 struct srd_planned_fault {
@@ -364,7 +374,7 @@ static inline void *srd_block_at(const struct srd_model *m, uint64_t block)
 static inline struct srd_model_qp *srd_qp_find(const struct srd_model *m, uint32_t host,
 					       uint32_t qpn)
 {
-	uint32_t slot = qpn - 1;
+	uint32_t slot = qpn - m->state->profile.first_qpn;
 
 	if (slot >= m->device[host].qpn_high)
 		return NULL;
@@ -398,8 +408,8 @@ bool srd_gid_host(const union srd_gid *gid, uint32_t *host);
 
 /* cq.c: take out the entries of queue pair QPN, as drivers of RC do for one that is gone. */
 void srd_cq_clean(struct srd_model *model, uint32_t cq, uint16_t qpn);
-/* Write one entry. */
-void srd_cq_write(struct srd_model *model, uint32_t cq, uint32_t ring, const struct srd_cqe *entry,
+/* Write one entry. False: the queue was full, and this one is lost. */
+bool srd_cq_write(struct srd_model *model, uint32_t cq, uint32_t ring, const struct srd_cqe *entry,
 		  const struct srd_model_qp *qp);
 
 /* qp.c */
@@ -430,7 +440,7 @@ void srd_request_schedule(struct srd_model *model, struct srd_request *request,
 			  enum srd_phase phase, uint64_t time);
 /* Its event came due. */
 void srd_request_due(struct srd_model *model, struct srd_request *request);
-/* The completion entry is written and the request freed. */
+/* The completion entry is written and the request freed; or it is kept, its entry lost. */
 void srd_request_complete(struct srd_model *model, struct srd_request *request);
 /* End it now with STATUS, whatever it was doing; SILENT: without an entry. */
 void srd_request_abort(struct srd_model *model, struct srd_request *request, uint8_t status,

@@ -64,7 +64,9 @@ static int launch(const struct srd_cli_exec_options *options, const struct srd_p
 	struct srd_launch_options launch = {
 		.profile = profile,
 		.seed = options->seed,
-		.devices = (uint32_t)options->devices,
+		.devices = options->devices   ? (uint32_t)options->devices
+			   : profile->devices ? profile->devices
+					      : 1,
 		.called_clock = !strcmp(options->clock, "called"),
 		.copied = !strcmp(options->memory, "copied"),
 		.group = options->group,

@@ -25,7 +25,7 @@ static json_t *value(const struct srd_profile *profile, const struct srd_profile
 
 json_t *srd_cli_profile_json(const struct srd_profile *profile)
 {
-	json_t *object = json_pack("{s:s}", "name", profile->name);
+	json_t *object = json_pack("{s:s, s:s}", "name", profile->name, "base", profile->base);
 
 	for (int i = 0; object && i < SRD_NUM_PROFILE_FIELDS; i++) {
 		const struct srd_profile_field *field = &srd_profile_fields[i];

@@ -41,7 +41,7 @@ int srd_cli_profiles(const struct srd_cli_profiles_options *options)
 	if (options->json && options->arguments.count != 1)
 		return srd_cli_refuse("--json takes one profile");
 	for (int i = 0; i < SRD_NUM_PROFILES && !options->arguments.count; i++)
-		printf("%-8s  %s\n", srd_profiles[i].name, srd_profile_docs[i]);
+		printf("%-18s  %s\n", srd_profiles[i].name, srd_profile_docs[i]);
 	for (int i = 0; i < options->arguments.count; i++) {
 		int rc = put(options, options->arguments.items[i]);
 

@@ -154,6 +154,49 @@ static int t_stale_completion(lua_State *L)
 	return on_queue_pair(L, "t:stale_completion", SRD_LAB_STALE_CQE);
 }
 
+/* t:lose_doorbells(q, count, after) */
+static int t_lose_doorbells(lua_State *L)
+{
+	struct srd_lab command = check_queue_pair(L, SRD_LAB_LOSE_DOORBELLS);
+
+	command.value = lua_isnoneornil(L, 3)
+				? 1
+				: srd_check_uint(L, 3, "t:lose_doorbells: count", INT64_MAX);
+	command.ordinal = lua_isnoneornil(L, 4)
+				  ? 0
+				  : srd_check_uint(L, 4, "t:lose_doorbells: after", INT64_MAX);
+	srd_lab_check(L, "t:lose_doorbells", &command);
+	return 0;
+}
+
+static int t_ring_doorbell(lua_State *L)
+{
+	return on_queue_pair(L, "t:ring_doorbell", SRD_LAB_RING_DOORBELL);
+}
+
+/* t:doorbells(q) */
+static int t_doorbells(lua_State *L)
+{
+	struct srd_lab command = check_queue_pair(L, SRD_LAB_DOORBELLS);
+
+	srd_lab_check(L, "t:doorbells", &command);
+	lua_pushinteger(L, (lua_Integer)command.value);
+	return 1;
+}
+
+/* t:fail_receive(q, status, after) */
+static int t_fail_receive(lua_State *L)
+{
+	struct srd_lab command = check_queue_pair(L, SRD_LAB_FAIL_RECEIVE);
+
+	command.status = srd_check_enum(L, 3, "t:fail_receive: status", &srd_names_efa_status);
+	command.ordinal = lua_isnoneornil(L, 4)
+				  ? 0
+				  : srd_check_uint(L, 4, "t:fail_receive: after", UINT32_MAX);
+	srd_lab_check(L, "t:fail_receive", &command);
+	return 0;
+}
+
 /* t:locate(request): where it is, as a word. */
 static int t_locate(lua_State *L)
 {
@@ -166,6 +209,10 @@ static int t_locate(lua_State *L)
 		[SRD_PLACE_LOST] = "lost",
 		[SRD_PLACE_COMPLETED] = "completed",
 		[SRD_PLACE_RNR] = "rnr",
+		[SRD_PLACE_DOORBELL] = "doorbell",
+		[SRD_PLACE_QKEY] = "qkey",
+		[SRD_PLACE_NOBODY] = "nobody",
+		[SRD_PLACE_OVERRUN] = "overrun",
 	};
 	struct srd_lab command = check_request(L, SRD_LAB_LOCATE);
 
@@ -278,6 +325,10 @@ const luaL_Reg srd_fault_methods[] = {
 	{"fail", t_fail},
 	{"delay", t_delay},
 	{"locate", t_locate},
+	{"fail_receive", t_fail_receive},
+	{"lose_doorbells", t_lose_doorbells},
+	{"ring_doorbell", t_ring_doorbell},
+	{"doorbells", t_doorbells},
 	{"device_error", t_device_error},
 	{"stale_completion", t_stale_completion},
 	{"fabric", t_fabric},

@@ -29,7 +29,7 @@ static void check_room(lua_State *L, uint64_t size, const struct srd_memory_opti
 {
 	struct srd_run *run = srd_run_of(L);
 
-	if (options->kind == SRD_BUFFER_REAL && size > MAX_REAL_BYTES - run->real_bytes)
+	if (options->kind != SRD_BUFFER_ORIGIN && size > MAX_REAL_BYTES - run->real_bytes)
 		srd_raise(L,
 			  "host:memory: %I bytes are too many: a scenario may hold 1 GiB of real "
 			  "bytes; memory of kind = \"ORIGIN\" only remembers where its bytes "
@@ -40,7 +40,7 @@ static void check_room(lua_State *L, uint64_t size, const struct srd_memory_opti
 /* What of it counts against the limit. To be asked while there is a buffer. */
 static uint64_t real_bytes(const struct srd_memory_object *memory)
 {
-	return memory->buffer->kind == SRD_BUFFER_REAL ? memory->size : 0;
+	return memory->buffer->kind != SRD_BUFFER_ORIGIN ? memory->size : 0;
 }
 
 static struct srd_memory_object *new_memory(lua_State *L)

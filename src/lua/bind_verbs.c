@@ -12,13 +12,7 @@
 #include "bindings.h"
 #include "marshal.h"
 
-#define MAX_SGE  16
-#define MAX_POLL 256
-
-struct verbs_object {
-	struct srd_object object;
-	struct srd_host *host;
-};
+#define MAX_SGE 16
 
 static struct srd_verbs *verbs_of(lua_State *L)
 {
@@ -28,7 +22,7 @@ static struct srd_verbs *verbs_of(lua_State *L)
 struct srd_object *srd_verbs_object_new(lua_State *L, enum srd_object_type type,
 					struct srd_host *host, bool borrowed)
 {
-	struct verbs_object *o = srd_object_new(L, type, sizeof(*o), 0);
+	struct srd_verbs_object *o = srd_object_new(L, type, sizeof(*o), 0);
 
 	o->object.borrowed = borrowed;
 	o->object.line = srd_run_of(L)->stream.line;
@@ -44,8 +38,7 @@ void *srd_verbs_check(lua_State *L, int index, enum srd_object_type type)
 	return object->verbs;
 }
 
-/* The object is on top of the stack and VERBS what the table answered: give it or errno. */
-static int made(lua_State *L, struct srd_object *object, void *verbs)
+int srd_verbs_made(lua_State *L, struct srd_object *object, void *verbs)
 {
 	int error = errno;
 
@@ -59,23 +52,22 @@ static int made(lua_State *L, struct srd_object *object, void *verbs)
 	return 2;
 }
 
-static int answer(lua_State *L, int error)
+int srd_verbs_answer(lua_State *L, int error)
 {
 	srd_push_errno(L, error);
 	return 1;
 }
 
-/* A destroy: where it succeeds the handle is gone. */
-static int destroyed(lua_State *L, struct srd_object *object, int error)
+int srd_verbs_destroyed(lua_State *L, struct srd_object *object, int error)
 {
 	if (!error)
 		srd_object_drop(L, object);
-	return answer(L, error);
+	return srd_verbs_answer(L, error);
 }
 
-static struct verbs_object *check_destroy(lua_State *L, enum srd_object_type type)
+struct srd_verbs_object *srd_verbs_check_destroy(lua_State *L, enum srd_object_type type)
 {
-	struct verbs_object *o = srd_object_check(L, 1, type);
+	struct srd_verbs_object *o = srd_object_check(L, 1, type);
 
 	if (o->object.borrowed)
 		srd_raise(L, "this %s belongs to the %s that made it and ends with it",
@@ -97,7 +89,7 @@ static int filled(lua_State *L, const struct srd_struct *type, const void *in, i
 
 /* ---- a device ---- */
 
-static struct verbs_object *check_context(lua_State *L)
+static struct srd_verbs_object *check_context(lua_State *L)
 {
 	srd_run_at(L);
 	return srd_object_check(L, 1, SRD_OBJECT_CONTEXT);
@@ -105,7 +97,7 @@ static struct verbs_object *check_context(lua_State *L)
 
 static int query_device(lua_State *L)
 {
-	struct verbs_object *o = check_context(L);
+	struct srd_verbs_object *o = check_context(L);
 	struct srd_device_attr attr = {0};
 	int ret = verbs_of(L)->query_device(verbs_of(L), o->object.verbs, &attr);
 
@@ -114,7 +106,7 @@ static int query_device(lua_State *L)
 
 static int efa_query_device(lua_State *L)
 {
-	struct verbs_object *o = check_context(L);
+	struct srd_verbs_object *o = check_context(L);
 	struct srd_efa_device_attr attr = {0};
 	int ret = verbs_of(L)->efa_query_device(verbs_of(L), o->object.verbs, &attr);
 
@@ -129,7 +121,7 @@ static uint8_t port_argument(lua_State *L, int index)
 
 static int query_port(lua_State *L)
 {
-	struct verbs_object *o = check_context(L);
+	struct srd_verbs_object *o = check_context(L);
 	struct srd_port_attr attr = {0};
 	int ret = verbs_of(L)->query_port(verbs_of(L), o->object.verbs, port_argument(L, 2), &attr);
 
@@ -138,7 +130,7 @@ static int query_port(lua_State *L)
 
 static int query_gid(lua_State *L)
 {
-	struct verbs_object *o = check_context(L);
+	struct srd_verbs_object *o = check_context(L);
 	char text[INET6_ADDRSTRLEN];
 	union srd_gid gid = {{0}};
 	int index = lua_isnoneornil(L, 3) ? 0 : (int)srd_check_uint(L, 3, "index", INT32_MAX);
@@ -156,36 +148,60 @@ static int query_gid(lua_State *L)
 
 static int open_device(lua_State *L)
 {
-	struct verbs_object *o = check_context(L);
+	struct srd_verbs_object *o = check_context(L);
 	const char *name = luaL_optstring(L, 2, NULL);
 	struct srd_object *made_object =
 		srd_verbs_object_new(L, SRD_OBJECT_CONTEXT, o->host, false);
 
-	return made(L, made_object, verbs_of(L)->open_device(verbs_of(L), o->host->index, name));
+	return srd_verbs_made(L, made_object,
+			      verbs_of(L)->open_device(verbs_of(L), o->host->index, name));
 }
 
 static int close_device(lua_State *L)
 {
-	struct verbs_object *o = check_destroy(L, SRD_OBJECT_CONTEXT);
+	struct srd_verbs_object *o = srd_verbs_check_destroy(L, SRD_OBJECT_CONTEXT);
 
-	return destroyed(L, &o->object, verbs_of(L)->close_device(verbs_of(L), o->object.verbs));
+	return srd_verbs_destroyed(L, &o->object,
+				   verbs_of(L)->close_device(verbs_of(L), o->object.verbs));
 }
 
 static int alloc_pd(lua_State *L)
 {
-	struct verbs_object *o = check_context(L);
+	struct srd_verbs_object *o = check_context(L);
 	struct srd_object *pd = srd_verbs_object_new(L, SRD_OBJECT_PD, o->host, false);
 
-	return made(L, pd, verbs_of(L)->alloc_pd(verbs_of(L), o->object.verbs));
+	return srd_verbs_made(L, pd, verbs_of(L)->alloc_pd(verbs_of(L), o->object.verbs));
 }
 
 static int create_cq(lua_State *L)
 {
-	struct verbs_object *o = check_context(L);
+	struct srd_verbs_object *o = check_context(L);
 	uint32_t cqe = (uint32_t)srd_check_uint(L, 2, "create_cq: cqe", UINT32_MAX);
 	struct srd_object *cq = srd_verbs_object_new(L, SRD_OBJECT_CQ, o->host, false);
 
-	return made(L, cq, verbs_of(L)->create_cq(verbs_of(L), o->object.verbs, cqe));
+	return srd_verbs_made(L, cq, verbs_of(L)->create_cq(verbs_of(L), o->object.verbs, cqe));
+}
+
+static int create_cq_ex(lua_State *L)
+{
+	struct srd_verbs_object *o = check_context(L);
+	struct srd_cq_init_attr_ex attr = {0};
+	struct srd_object *cq;
+
+	srd_marshal_from(L, 2, &srd_struct_cq_init_attr_ex, &attr);
+	cq = srd_verbs_object_new(L, SRD_OBJECT_CQ, o->host, false);
+	return srd_verbs_made(L, cq,
+			      verbs_of(L)->create_cq_ex(verbs_of(L), o->object.verbs, &attr));
+}
+
+static int create_comp_channel(lua_State *L)
+{
+	struct srd_verbs_object *o = check_context(L);
+	struct srd_object *channel =
+		srd_verbs_object_new(L, SRD_OBJECT_COMP_CHANNEL, o->host, false);
+
+	return srd_verbs_made(L, channel,
+			      verbs_of(L)->create_comp_channel(verbs_of(L), o->object.verbs));
 }
 
 /*
@@ -194,7 +210,7 @@ static int create_cq(lua_State *L)
  */
 static int create_qp_ex(lua_State *L)
 {
-	struct verbs_object *o = check_context(L);
+	struct srd_verbs_object *o = check_context(L);
 	struct srd_qp_init_attr_ex attr = {
 		.pd = o->host->pd->verbs,
 		.cap = {.max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 1, .max_recv_sge = 1},
@@ -211,7 +227,7 @@ static int create_qp_ex(lua_State *L)
 	if (given)
 		srd_marshal_from(L, -1, &srd_struct_efa_qp_init_attr, &efa);
 	qp = srd_verbs_object_new(L, SRD_OBJECT_QP, o->host, false);
-	return made(
+	return srd_verbs_made(
 		L, qp,
 		verbs_of(L)->create_qp_ex(verbs_of(L), o->object.verbs, &attr,
 					  given || attr.qp_type == SRD_QPT_DRIVER ? &efa : NULL));
@@ -219,7 +235,7 @@ static int create_qp_ex(lua_State *L)
 
 static bool context_property(lua_State *L, const char *name)
 {
-	struct verbs_object *o = lua_touserdata(L, 1);
+	struct srd_verbs_object *o = lua_touserdata(L, 1);
 
 	if (!strcmp(name, "pd"))
 		srd_object_push(L, o->host->pd);
@@ -235,6 +251,7 @@ static const luaL_Reg context_methods[] = {
 	{"query_port", query_port},     {"query_gid", query_gid},
 	{"open_device", open_device},   {"close_device", close_device},
 	{"alloc_pd", alloc_pd},         {"create_cq", create_cq},
+	{"create_cq_ex", create_cq_ex}, {"create_comp_channel", create_comp_channel},
 	{"create_qp_ex", create_qp_ex}, {NULL, NULL},
 };
 
@@ -243,7 +260,7 @@ static const luaL_Reg context_methods[] = {
 /* pd:reg_mr(memory or { addr, size }, access) */
 static int reg_mr(lua_State *L)
 {
-	struct verbs_object *o = srd_object_check(L, 1, SRD_OBJECT_PD);
+	struct srd_verbs_object *o = srd_object_check(L, 1, SRD_OBJECT_PD);
 	struct srd_view view;
 	uint32_t access;
 	struct srd_object *mr;
@@ -252,28 +269,29 @@ static int reg_mr(lua_State *L)
 	srd_view_check(L, 2, "pd:reg_mr", true, &view);
 	access = srd_check_flags(L, 3, "pd:reg_mr: access", &srd_names_access_flags);
 	mr = srd_verbs_object_new(L, SRD_OBJECT_MR, o->host, false);
-	return made(
+	return srd_verbs_made(
 		L, mr,
 		verbs_of(L)->reg_mr(verbs_of(L), o->object.verbs, view.addr, view.size, access));
 }
 
 static int create_ah(lua_State *L)
 {
-	struct verbs_object *o = srd_object_check(L, 1, SRD_OBJECT_PD);
+	struct srd_verbs_object *o = srd_object_check(L, 1, SRD_OBJECT_PD);
 	struct srd_ah_attr attr = {.is_global = 1, .port_num = 1};
 	struct srd_object *ah;
 
 	srd_run_at(L);
 	srd_marshal_from(L, 2, &srd_struct_ah_attr, &attr);
 	ah = srd_verbs_object_new(L, SRD_OBJECT_AH, o->host, false);
-	return made(L, ah, verbs_of(L)->create_ah(verbs_of(L), o->object.verbs, &attr));
+	return srd_verbs_made(L, ah, verbs_of(L)->create_ah(verbs_of(L), o->object.verbs, &attr));
 }
 
 static int dealloc_pd(lua_State *L)
 {
-	struct verbs_object *o = check_destroy(L, SRD_OBJECT_PD);
+	struct srd_verbs_object *o = srd_verbs_check_destroy(L, SRD_OBJECT_PD);
 
-	return destroyed(L, &o->object, verbs_of(L)->dealloc_pd(verbs_of(L), o->object.verbs));
+	return srd_verbs_destroyed(L, &o->object,
+				   verbs_of(L)->dealloc_pd(verbs_of(L), o->object.verbs));
 }
 
 static const luaL_Reg pd_methods[] = {
@@ -287,9 +305,10 @@ static const luaL_Reg pd_methods[] = {
 
 static int dereg_mr(lua_State *L)
 {
-	struct verbs_object *o = check_destroy(L, SRD_OBJECT_MR);
+	struct srd_verbs_object *o = srd_verbs_check_destroy(L, SRD_OBJECT_MR);
 
-	return destroyed(L, &o->object, verbs_of(L)->dereg_mr(verbs_of(L), o->object.verbs));
+	return srd_verbs_destroyed(L, &o->object,
+				   verbs_of(L)->dereg_mr(verbs_of(L), o->object.verbs));
 }
 
 static bool mr_property(lua_State *L, const char *name)
@@ -313,110 +332,13 @@ static const luaL_Reg mr_methods[] = {{"dereg_mr", dereg_mr}, {NULL, NULL}};
 
 static int destroy_ah(lua_State *L)
 {
-	struct verbs_object *o = check_destroy(L, SRD_OBJECT_AH);
+	struct srd_verbs_object *o = srd_verbs_check_destroy(L, SRD_OBJECT_AH);
 
-	return destroyed(L, &o->object, verbs_of(L)->destroy_ah(verbs_of(L), o->object.verbs));
+	return srd_verbs_destroyed(L, &o->object,
+				   verbs_of(L)->destroy_ah(verbs_of(L), o->object.verbs));
 }
 
 static const luaL_Reg ah_methods[] = {{"destroy_ah", destroy_ah}, {NULL, NULL}};
-
-/* ---- a completion queue ---- */
-
-/* Append to the list on top of the stack what is there, up to WANTED entries in all. */
-static int poll_into(lua_State *L, struct srd_cq *cq, int wanted)
-{
-	struct srd_wc wc[16];
-	int have = (int)lua_rawlen(L, -1), got;
-
-	while (have < wanted) {
-		int ask = wanted - have < 16 ? wanted - have : 16;
-
-		memset(wc, 0, sizeof(wc));
-		got = verbs_of(L)->poll_cq(verbs_of(L), cq, ask, wc);
-		if (got <= 0)
-			return got;
-		for (int i = 0; i < got; i++) {
-			srd_marshal_to(L, &srd_struct_wc, &wc[i]);
-			lua_rawseti(L, -2, ++have);
-		}
-	}
-	return 0;
-}
-
-static int wanted_argument(lua_State *L)
-{
-	uint64_t n = lua_isnoneornil(L, 2) ? 1 : srd_check_uint(L, 2, "number of entries", 65536);
-
-	return (int)n;
-}
-
-/* cq:poll(n): up to n completions, maybe none; or nil and the errno. */
-static int poll_cq(lua_State *L)
-{
-	struct srd_cq *cq = srd_verbs_check(L, 1, SRD_OBJECT_CQ);
-	int wanted = wanted_argument(L), ret;
-
-	srd_run_at(L);
-	lua_newtable(L);
-	ret = poll_into(L, cq, wanted);
-	if (ret >= 0 || lua_rawlen(L, -1))
-		return 1;
-	lua_pushnil(L);
-	srd_push_errno(L, -ret);
-	return 2;
-}
-
-/* cq:wait(n): n completions, as soon as they are there. The list is at 3. */
-static int wait_k(lua_State *L, int status, lua_KContext wanted)
-{
-	for (;;) {
-		struct srd_cq *cq = srd_verbs_check(L, 1, SRD_OBJECT_CQ);
-		int ret = poll_into(L, cq, (int)wanted);
-
-		if (ret < 0)
-			srd_raise(L, "cq:wait: poll_cq failed: %s", srd_errno_name(-ret));
-		if ((int)lua_rawlen(L, 3) >= (int)wanted)
-			return 1;
-		srd_task_waits_for(L, "a completion in a completion queue of its own", NULL);
-		if (!srd_task_alone(L))
-			return srd_task_yield(L, UINT64_MAX, wanted, wait_k);
-		srd_task_step(L, UINT64_MAX);
-	}
-}
-
-static int wait_cq(lua_State *L)
-{
-	int wanted = wanted_argument(L);
-
-	srd_task_at(L);
-	lua_settop(L, 2);
-	lua_newtable(L);
-	return wait_k(L, LUA_OK, wanted);
-}
-
-static int destroy_cq(lua_State *L)
-{
-	struct verbs_object *o = check_destroy(L, SRD_OBJECT_CQ);
-
-	return destroyed(L, &o->object, verbs_of(L)->destroy_cq(verbs_of(L), o->object.verbs));
-}
-
-static bool cq_property(lua_State *L, const char *name)
-{
-	const struct srd_cq *cq = ((struct srd_object *)lua_touserdata(L, 1))->verbs;
-
-	if (strcmp(name, "cqe"))
-		return false;
-	lua_pushinteger(L, cq->cqe);
-	return true;
-}
-
-static const luaL_Reg cq_methods[] = {
-	{"poll", poll_cq},
-	{"wait", wait_cq},
-	{"destroy_cq", destroy_cq},
-	{NULL, NULL},
-};
 
 /* ---- a queue pair ---- */
 
@@ -442,7 +364,7 @@ static int modify_qp(lua_State *L)
 	uint32_t mask = srd_marshal_from(L, 2, &srd_struct_qp_attr, &attr);
 
 	mask = explicit_mask(L, 2, mask);
-	return answer(L, verbs_of(L)->modify_qp(verbs_of(L), qp, &attr, mask));
+	return srd_verbs_answer(L, verbs_of(L)->modify_qp(verbs_of(L), qp, &attr, mask));
 }
 
 static int query_qp(lua_State *L)
@@ -602,7 +524,7 @@ static int wr_set_ud_addr(lua_State *L)
 
 static int wr_complete(lua_State *L)
 {
-	return answer(L, verbs_of(L)->wr_complete(verbs_of(L), check_qp(L)));
+	return srd_verbs_answer(L, verbs_of(L)->wr_complete(verbs_of(L), check_qp(L)));
 }
 
 static int wr_abort(lua_State *L)
@@ -621,7 +543,7 @@ static int post_recv(lua_State *L)
 	lua_getfield(L, 2, "sg_list");
 	wr.num_sge = check_sges(L, -1, sges);
 	wr.sg_list = sges;
-	return answer(L, verbs_of(L)->post_recv(verbs_of(L), qp, &wr, &bad));
+	return srd_verbs_answer(L, verbs_of(L)->post_recv(verbs_of(L), qp, &wr, &bad));
 }
 
 /* qp:next_request(n), as q:next_request(n) */
@@ -632,9 +554,10 @@ static int next_request(lua_State *L)
 
 static int destroy_qp(lua_State *L)
 {
-	struct verbs_object *o = check_destroy(L, SRD_OBJECT_QP);
+	struct srd_verbs_object *o = srd_verbs_check_destroy(L, SRD_OBJECT_QP);
 
-	return destroyed(L, &o->object, verbs_of(L)->destroy_qp(verbs_of(L), o->object.verbs));
+	return srd_verbs_destroyed(L, &o->object,
+				   verbs_of(L)->destroy_qp(verbs_of(L), o->object.verbs));
 }
 
 static bool qp_property(lua_State *L, const char *name)
@@ -678,10 +601,10 @@ void srd_bind_verbs(lua_State *L)
 		{SRD_OBJECT_PD, pd_methods, NULL},
 		{SRD_OBJECT_MR, mr_methods, mr_property},
 		{SRD_OBJECT_AH, ah_methods, NULL},
-		{SRD_OBJECT_CQ, cq_methods, cq_property},
 		{SRD_OBJECT_QP, qp_methods, qp_property},
 	};
 
 	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
 		srd_class_register(L, &classes[i]);
+	srd_bind_cq(L);
 }

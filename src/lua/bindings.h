@@ -37,11 +37,28 @@ void srd_host_push(lua_State *L, const char *name);
 /* Push a new queue pair of HOST with the fields of the table at INDEX. */
 void srd_queue_pair_new(lua_State *L, struct srd_host *host, int index);
 
+struct srd_verbs_object {
+	struct srd_object object;
+	struct srd_host *host;
+};
+
 /* Push an object of TYPE that stands for VERBS; BORROWED: another object releases it. */
 struct srd_object *srd_verbs_object_new(lua_State *L, enum srd_object_type type,
 					struct srd_host *host, bool borrowed);
 /* The verbs object of TYPE at INDEX. */
 void *srd_verbs_check(lua_State *L, int index, enum srd_object_type type);
+
+/* The object is on top of the stack and VERBS what the table answered: give it or errno. */
+int srd_verbs_made(lua_State *L, struct srd_object *object, void *verbs);
+/* Give the errno's name. */
+int srd_verbs_answer(lua_State *L, int error);
+/* A destroy: where it succeeds the handle is gone. */
+int srd_verbs_destroyed(lua_State *L, struct srd_object *object, int error);
+/* The object of TYPE at 1, which a script may destroy; raises where it may not. */
+struct srd_verbs_object *srd_verbs_check_destroy(lua_State *L, enum srd_object_type type);
+
+/* bind_cq.c */
+void srd_bind_cq(lua_State *L);
 
 /* A call of the teardown answered RET, a positive errno or 0: a failure where it is one. */
 void srd_teardown_check(struct srd_run *run, const struct srd_object *object, const char *call,

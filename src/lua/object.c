@@ -15,6 +15,7 @@ static const char *const names[SRD_NUM_OBJECT_TYPES] = {
 	[SRD_OBJECT_AH] = "address handle",
 	[SRD_OBJECT_MR] = "memory region",
 	[SRD_OBJECT_CQ] = "completion queue",
+	[SRD_OBJECT_COMP_CHANNEL] = "completion channel",
 	[SRD_OBJECT_PD] = "protection domain",
 	[SRD_OBJECT_MEMORY] = "memory",
 	[SRD_OBJECT_HOST] = "host",

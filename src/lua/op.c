@@ -391,6 +391,14 @@ static const char *place_name(enum srd_request_place place)
 		return "completed, in the completion queue";
 	case SRD_PLACE_RNR:
 		return "parked until the peer posts a receive";
+	case SRD_PLACE_DOORBELL:
+		return "in the send queue, and no doorbell told the device";
+	case SRD_PLACE_QKEY:
+		return "dropped by the peer for its queue key";
+	case SRD_PLACE_NOBODY:
+		return "sent, and nobody is there who answers";
+	case SRD_PLACE_OVERRUN:
+		return "completed, and the full completion queue lost its entry";
 	}
 	return "somewhere";
 }

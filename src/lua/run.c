@@ -77,7 +77,7 @@ static const struct {
 	{"faults", SRD_VERBS_CAN_FAULTS, "cannot inject faults"},
 	{"fabric", SRD_VERBS_CAN_FABRIC, "has no fabric that can be set"},
 	{"virtual_time", SRD_VERBS_CAN_VIRTUAL_TIME, "has no virtual time"},
-	{"origin", SRD_VERBS_CAN_ORIGIN, "has no origin-only memory"},
+	{"origin", SRD_VERBS_CAN_ORIGIN, "has no memory of kinds ORIGIN and DEVICE"},
 	{"hosts", SRD_VERBS_CAN_HOSTS, "has one device for all hosts"},
 };
 

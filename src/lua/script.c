@@ -13,6 +13,7 @@
 #include "verbs/alloc.h"
 #include "verbs/file.h"
 #include "verbs/nearest.h"
+#include "verbs/profile.h"
 #include "verbs/units.h"
 
 #define MAX_SCRIPT_SIZE ((size_t)16 << 20)
@@ -190,16 +191,10 @@ void srd_script_profile(lua_State *L, int index, const struct srd_profile *other
 	if (name)
 		base = srd_profile_find(name);
 	if (!base) {
-		luaL_Buffer list;
+		char names[200];
 
-		luaL_buffinit(L, &list);
-		for (int i = 0; i < SRD_NUM_PROFILES; i++) {
-			luaL_addstring(&list, i ? ", " : "");
-			luaL_addstring(&list, srd_profiles[i].name);
-		}
-		luaL_pushresult(&list);
 		srd_raise(L, "scenario_options: profile = \"%s\": no such profile; there are %s",
-			  name, lua_tostring(L, -1));
+			  name, srd_profile_names(names, sizeof(names)));
 	}
 	*out = *base;
 	if (lua_type(L, index) != LUA_TSTRING)

@@ -43,6 +43,10 @@ static void release(struct srd_run *run, struct srd_object *object)
 		srd_teardown_check(run, object, "destroy_cq",
 				   verbs->destroy_cq(verbs, object->verbs));
 		break;
+	case SRD_OBJECT_COMP_CHANNEL:
+		srd_teardown_check(run, object, "destroy_comp_channel",
+				   verbs->destroy_comp_channel(verbs, object->verbs));
+		break;
 	case SRD_OBJECT_PD:
 		srd_teardown_check(run, object, "dealloc_pd",
 				   verbs->dealloc_pd(verbs, object->verbs));
@@ -69,9 +73,9 @@ static void release(struct srd_run *run, struct srd_object *object)
 void srd_run_teardown(struct srd_run *run)
 {
 	static const enum srd_object_type order[] = {
-		SRD_OBJECT_RAILS, SRD_OBJECT_QUEUE_PAIR, SRD_OBJECT_QP,     SRD_OBJECT_AH,
-		SRD_OBJECT_MR,    SRD_OBJECT_CQ,         SRD_OBJECT_MEMORY, SRD_OBJECT_PD,
-		SRD_OBJECT_HOST,  SRD_OBJECT_CONTEXT,
+		SRD_OBJECT_RAILS, SRD_OBJECT_QUEUE_PAIR, SRD_OBJECT_QP,           SRD_OBJECT_AH,
+		SRD_OBJECT_MR,    SRD_OBJECT_CQ,         SRD_OBJECT_COMP_CHANNEL, SRD_OBJECT_MEMORY,
+		SRD_OBJECT_PD,    SRD_OBJECT_HOST,       SRD_OBJECT_CONTEXT,
 	};
 
 	run->stream.line = 0;

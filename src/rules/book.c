@@ -307,6 +307,8 @@ void srd_book_buffer_alloc(struct srd_book *book, const struct srd_event *event)
 		return;
 	buffer->addr = ev->addr;
 	buffer->length = ev->length;
+	buffer->memory = ev->kind;
+	book->device_buffers += ev->kind == SRD_BUFFER_DEVICE;
 }
 
 struct srd_book_mr *srd_book_mr_by_lkey(const struct srd_book *book, const struct srd_book_qp *qp,
@@ -414,8 +416,10 @@ void srd_book_qp_modify(struct srd_book *book, const struct srd_event *event)
 		return;
 	qp->state = (enum srd_qp_state)ev->to;
 	qp->moved = false;
-	if (ev->to == SRD_QPS_RESET)
+	if (ev->to == SRD_QPS_RESET) {
 		srd_book_drop_requests(qp);
+		qp->unrung = 0;
+	}
 }
 
 void srd_book_qp_query(struct srd_book *book, const struct srd_event *event)
@@ -505,6 +509,15 @@ void srd_book_scheduler_close(struct srd_book *book, const struct srd_event *eve
 void srd_book_dev_qp_state(struct srd_book *book, const struct srd_event *event)
 {
 	book->qp->moved = true;
+}
+
+void srd_book_dev_doorbell(struct srd_book *book, const struct srd_event *event)
+{
+	struct srd_book_qp *qp = book->qp;
+
+	if (!qp->unrung)
+		qp->unrung_line = event->line;
+	qp->unrung = ((const struct srd_ev_dev_doorbell *)event)->waiting;
 }
 
 /* --- the end of a process --- */

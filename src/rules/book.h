@@ -160,6 +160,8 @@ struct srd_book_qp {
 	/* the session */
 	bool in_session;
 	uint32_t session_line;
+	uint32_t unrung; /* requests that no doorbell told the device of */
+	uint32_t unrung_line;
 	uint32_t num_staged; /* requests of it; the last events of posts are theirs */
 	uint32_t num_steady; /* those of them that steady.c found right */
 
@@ -210,6 +212,7 @@ struct srd_book_buffer {
 	struct srd_thing thing;
 	struct srd_book_device *device;
 	uint64_t addr, length;
+	uint32_t memory; /* enum srd_buffer_kind */
 };
 
 /* A failed request of an op. */
@@ -279,8 +282,9 @@ struct srd_book_transfer {
 #define SRD_NUM_ENDED  1024
 
 struct srd_book {
-	bool nomem;    /* it could not follow: nothing is judged from here on */
-	uint64_t seen; /* bit by event type */
+	bool nomem;              /* it could not follow: nothing is judged from here on */
+	uint64_t seen;           /* bit by event type */
+	uint32_t device_buffers; /* made so far */
 	enum srd_kind kind_of[SRD_NUM_EVENT_TYPES];
 
 	/* of the event that is being judged */

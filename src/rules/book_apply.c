@@ -35,6 +35,7 @@ static srd_apply_fn *const changers[SRD_NUM_EVENT_TYPES] = {
 	[SRD_EV_QP_QUERY] = srd_book_qp_query,
 	[SRD_EV_BUFFER_FREE] = srd_book_thing_end,
 	[SRD_EV_DEV_QP_STATE] = srd_book_dev_qp_state,
+	[SRD_EV_DEV_DOORBELL] = srd_book_dev_doorbell,
 };
 
 /* What comes and goes with every transfer. */

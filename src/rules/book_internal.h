@@ -30,7 +30,7 @@ srd_apply_fn srd_book_device_open, srd_book_pd_alloc, srd_book_mr_reg, srd_book_
 	srd_book_qp_create, srd_book_qp_destroy, srd_book_qp_modify, srd_book_qp_query,
 	srd_book_thing_end, srd_book_context_lost, srd_book_qp_open, srd_book_qp_close,
 	srd_book_connect, srd_book_peer_add, srd_book_scheduler_open, srd_book_scheduler_close,
-	srd_book_dev_qp_state;
+	srd_book_dev_qp_state, srd_book_dev_doorbell;
 
 /* The data path. */
 srd_apply_fn srd_book_session_start, srd_book_wr_post, srd_book_session_complete,

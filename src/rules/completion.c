@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include <srdlab/verbs.h>
+
 #include "judge.h"
 
 /* A queue pair of this number that was destroyed; NULL: there never was one. */
@@ -115,6 +117,10 @@ static void wc(struct srd_rules *rules, const struct srd_event *event)
 			     ev->wr_id, ev->qp_num);
 	} else if (!request) {
 		of_no_request(rules, qp, ev);
+	} else if (request->dropped) {
+		FAIL(rules, COMPLETION_AFTER_RESET,
+		     "id %" PRIu64 " was posted by line %u, before the queue pair went to RESET",
+		     ev->wr_id, request->line);
 	} else if (!ev->status && !request->shared &&
 		   !right_opcode(qp, request->opcode, ev->opcode)) {
 		FAIL(rules, COMPLETION_OPCODE,
@@ -181,6 +187,52 @@ static void wr_post(struct srd_rules *rules, const struct srd_event *event)
 		FAIL(rules, COMPLETION_SHARED_QUEUE,
 		     "queue pairs %u and %u post with completion queue %u", other->thing.handle,
 		     qp->thing.handle, qp->send_cq->thing.handle);
+}
+
+static void cq_misuse(struct srd_rules *rules, const struct srd_event *event)
+{
+	const struct srd_ev_cq_misuse *ev = (const void *)event;
+	const char *verb = srd_verb_str(ev->verb);
+	struct srd_where where = {.thing = rules->book.thing};
+
+	switch ((enum srd_cq_misuse)ev->what) {
+	case SRD_CQ_MISUSE_NOT_EXTENDED:
+		srd_judge_fail(rules, SRD_R_COMPLETION_POLL, where,
+			       "%s on completion queue %u, which create_cq made", verb,
+			       event->object);
+		break;
+	case SRD_CQ_MISUSE_POLL_TWICE:
+	case SRD_CQ_MISUSE_DESTROY_IN_POLL:
+		srd_judge_fail(rules, SRD_R_COMPLETION_POLL, where,
+			       "%s inside an extended poll of completion queue %u", verb,
+			       event->object);
+		break;
+	case SRD_CQ_MISUSE_POLL_WITHOUT_START:
+		srd_judge_fail(rules, SRD_R_COMPLETION_POLL, where,
+			       "%s outside an extended poll of completion queue %u", verb,
+			       event->object);
+		break;
+	case SRD_CQ_MISUSE_NEXT_AFTER_EMPTY:
+		srd_judge_fail(rules, SRD_R_COMPLETION_POLL, where,
+			       "%s after completion queue %u was found empty", verb, event->object);
+		break;
+	case SRD_CQ_MISUSE_NOTIFY_WITHOUT_CHANNEL:
+		srd_judge_fail(rules, SRD_R_COMPLETION_EVENT, where,
+			       "%s on completion queue %u, which has no channel", verb,
+			       event->object);
+		break;
+	case SRD_CQ_MISUSE_EVENT_NOT_ACKED:
+		srd_judge_fail(rules, SRD_R_COMPLETION_EVENT, where,
+			       "completion queue %u is destroyed and not all of its events are "
+			       "acknowledged",
+			       event->object);
+		break;
+	case SRD_CQ_MISUSE_ACK_TOO_MANY:
+		srd_judge_fail(rules, SRD_R_COMPLETION_EVENT, where,
+			       "%s of more events than completion queue %u had", verb,
+			       event->object);
+		break;
+	}
 }
 
 static void lease_acquire(struct srd_rules *rules, const struct srd_event *event)
@@ -313,6 +365,7 @@ const struct srd_family srd_completion_family = {
 		{
 			[SRD_EV_WC] = wc,
 			[SRD_EV_DEV_CQE] = dev_cqe,
+			[SRD_EV_CQ_MISUSE] = cq_misuse,
 			[SRD_EV_QP_OPEN] = qp_open,
 			[SRD_EV_RECV_POST] = recv_post,
 			[SRD_EV_WR_POST] = wr_post,

@@ -91,6 +91,26 @@ static void request(struct srd_rules *rules, const struct srd_ev_wr_post *post)
 		judge_remote(rules, post);
 }
 
+/* The session is refused by a library that notices; most crash. */
+static void wr_post(struct srd_rules *rules, const struct srd_event *event)
+{
+	const struct srd_ev_wr_post *post = (const void *)event;
+
+	if (!post->inline_data || !post->length || !rules->book.device_buffers)
+		return;
+	for (const struct srd_thing *thing = rules->book.all; thing; thing = thing->next) {
+		const struct srd_book_buffer *buffer = (const struct srd_book_buffer *)thing;
+
+		if (thing->kind == SRD_KIND_BUFFER && thing->alive && thing->host == event->host &&
+		    buffer->memory == SRD_BUFFER_DEVICE && post->addr >= buffer->addr &&
+		    post->addr - buffer->addr < buffer->length)
+			FAIL(rules, MEMORY_INLINE,
+			     "request %" PRIu64 ": inline data at 0x%" PRIx64
+			     " is of buffer %u, memory of a device",
+			     post->wr_id, post->addr, thing->handle);
+	}
+}
+
 static void mr_dereg(struct srd_rules *rules, const struct srd_event *event)
 {
 	const struct srd_book_mr *mr = (const void *)rules->book.thing;
@@ -149,6 +169,7 @@ const struct srd_family srd_memory_family = {
 	.name = "memory",
 	.check =
 		{
+			[SRD_EV_WR_POST] = wr_post,
 			[SRD_EV_MR_DEREG] = mr_dereg,
 			[SRD_EV_BUFFER_FREE] = buffer_free,
 			[SRD_EV_DEV_PLACE] = dev_place,

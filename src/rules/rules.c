@@ -203,6 +203,9 @@ void srd_rules_judge(struct srd_rules *rules, const struct srd_event *event)
 	if (book->nomem)
 		return;
 	book->seen |= UINT64_C(1) << event->type;
+	/* Who sees a session misused sees sessions, though there may have been none. */
+	if (event->type == SRD_EV_SETTER_MISUSE)
+		book->seen |= UINT64_C(1) << SRD_EV_SESSION_START;
 	rules->take[event->type] = srd_steady_fn((enum srd_event_type)event->type);
 	srd_book_resolve(book, event);
 	dead = book->thing && !book->thing->alive;

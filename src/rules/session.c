@@ -160,11 +160,28 @@ static void session_abort(struct srd_rules *rules, const struct srd_event *event
 	refused(rules, rules->book.qp);
 }
 
+static void unrung(struct srd_rules *rules, const struct srd_book_qp *qp)
+{
+	if (qp && qp->unrung)
+		srd_judge_fail(rules, SRD_R_SESSION_DOORBELL,
+			       (struct srd_where){.qp = qp, .line = qp->unrung_line},
+			       "%u requests are in the ring since line %u and no doorbell told the "
+			       "device of them",
+			       qp->unrung, qp->unrung_line);
+}
+
+static void qp_destroy(struct srd_rules *rules, const struct srd_event *event)
+{
+	unrung(rules, rules->book.qp);
+}
+
 static void finish(struct srd_rules *rules)
 {
 	for (struct srd_thing *thing = rules->book.all; thing; thing = thing->next) {
 		struct srd_book_qp *qp = (struct srd_book_qp *)thing;
 
+		if (thing->kind == SRD_KIND_QP && thing->alive)
+			unrung(rules, qp);
 		if (thing->kind == SRD_KIND_QP && thing->alive && qp->in_session)
 			srd_judge_fail(rules, SRD_R_SESSION_OPEN,
 				       (struct srd_where){.qp = qp, .line = qp->session_line},
@@ -179,6 +196,7 @@ const struct srd_family srd_session_family = {
 			[SRD_EV_SETTER_MISUSE] = setter_misuse,
 			[SRD_EV_WR_POST] = wr_post,
 			[SRD_EV_OP_POST_END] = op_post_end,
+			[SRD_EV_QP_DESTROY] = qp_destroy,
 			[SRD_EV_DEV_REQUEST] = dev_request,
 			[SRD_EV_SESSION_COMPLETE] = session_complete,
 			[SRD_EV_SESSION_ABORT] = session_abort,

@@ -73,7 +73,7 @@ static inline bool knows_peer(const struct srd_book_qp *qp, const struct srd_boo
 static inline bool steady_post(const struct srd_book_qp *qp, const struct srd_book_op *op,
 			       const struct srd_ev_wr_post *post)
 {
-	if (!(qp->made.send_ops_flags & 1u << (post->opcode & 31)))
+	if (!(qp->made.send_ops_flags & 1u << (post->opcode & 31)) || post->inline_data)
 		return false;
 	if (!op)
 		return true;

@@ -303,15 +303,29 @@ static uint64_t round_up(uint64_t depth)
 	return power ? power : UINT64_MAX;
 }
 
-static struct srd_cq *create_cq(struct srd_verbs *verbs, struct srd_context *context, uint32_t cqe)
+static bool may_create_cq(struct srd_verbs *verbs, struct srd_context *context, uint32_t cqe)
 {
 	if (round_up(cqe) > limits_of(verbs)->value[MAX_CQE]) {
 		errno = EINVAL;
-		return NULL;
+		return false;
 	}
-	if (!may_create(verbs, MAX_CQ, context))
+	return may_create(verbs, MAX_CQ, context);
+}
+
+static struct srd_cq *create_cq(struct srd_verbs *verbs, struct srd_context *context, uint32_t cqe)
+{
+	if (!may_create_cq(verbs, context, cqe))
 		return NULL;
 	return created(verbs, MAX_CQ, context, verbs->next->create_cq(verbs->next, context, cqe));
+}
+
+static struct srd_cq *create_cq_ex(struct srd_verbs *verbs, struct srd_context *context,
+				   const struct srd_cq_init_attr_ex *attr)
+{
+	if (!may_create_cq(verbs, context, attr->cqe))
+		return NULL;
+	return created(verbs, MAX_CQ, context,
+		       verbs->next->create_cq_ex(verbs->next, context, attr));
 }
 
 static int destroy_cq(struct srd_verbs *verbs, struct srd_cq *cq)
@@ -432,6 +446,7 @@ static void fill(struct srd_verbs *verbs)
 	verbs->reg_mr = reg_mr;
 	verbs->dereg_mr = dereg_mr;
 	verbs->create_cq = create_cq;
+	verbs->create_cq_ex = create_cq_ex;
 	verbs->destroy_cq = destroy_cq;
 	verbs->create_ah = create_ah;
 	verbs->destroy_ah = destroy_ah;

@@ -198,22 +198,20 @@ static int dereg_mr(struct srd_verbs *verbs, struct srd_mr *mr)
 static struct srd_cq *create_cq(struct srd_verbs *verbs, struct srd_context *context, uint32_t cqe)
 {
 	struct srd_cq *cq = verbs->next->create_cq(verbs->next, context, cqe);
-	struct srd_ev_cq_create e = {.context = context->handle, .requested = cqe};
+	struct srd_cq_init_attr_ex attr = {.cqe = cqe};
 
-	if (!cq)
-		return no_object(observer(verbs), SRD_VERB_CREATE_CQ, context->host);
-	e.ev = (struct srd_event)EVENT(CQ_CREATE, context->host, cq->handle);
-	e.granted = cq->cqe;
-	srd_observer_emit(observer(verbs), &e.ev);
-	return cq;
+	return srd_observer_new_cq(observer(verbs), cq, &attr, false, SRD_VERB_CREATE_CQ, context);
 }
 
 static int destroy_cq(struct srd_verbs *verbs, struct srd_cq *cq)
 {
 	struct srd_event ev = EVENT(CQ_DESTROY, cq->context->host, cq->handle);
+	struct srd_cq was = *cq;
+	int result = verbs->next->destroy_cq(verbs->next, cq);
 
-	return destroyed(observer(verbs), SRD_VERB_DESTROY_CQ,
-			 verbs->next->destroy_cq(verbs->next, cq), ev);
+	if (!result)
+		srd_observer_cq_gone(observer(verbs), &was);
+	return destroyed(observer(verbs), SRD_VERB_DESTROY_CQ, result, ev);
 }
 
 static struct srd_ah *create_ah(struct srd_verbs *verbs, struct srd_pd *pd,
@@ -333,7 +331,9 @@ static int destroy_qp(struct srd_verbs *verbs, struct srd_qp *qp)
 	struct srd_observer *o = observer(verbs);
 	int result;
 
-	srd_session_end(o, qp);
+	srd_session_end(o, qp, SRD_MISUSE_DESTROY_IN_SESSION, SRD_VERB_DESTROY_QP);
+	srd_observer_end_poll(o, qp->send_cq, SRD_VERB_DESTROY_QP);
+	srd_observer_end_poll(o, qp->recv_cq, SRD_VERB_DESTROY_QP);
 	result = verbs->next->destroy_qp(verbs->next, qp);
 	if (!result) {
 		srd_session_destroy(o->sessions[ev.object]);
@@ -491,6 +491,7 @@ static void observer_close(struct srd_verbs *verbs)
 	for (uint32_t i = 0; i < o->num_sessions; i++)
 		srd_session_destroy(o->sessions[i]);
 	srd_free(o->sessions);
+	srd_free(o->cqs);
 	srd_free(o);
 }
 
@@ -538,6 +539,7 @@ int srd_observe_open(struct srd_verbs *next, struct srd_stream *stream, struct s
 	srd_verbs_forward(&o->verbs, "observe", next);
 	control_fill(&o->verbs);
 	srd_session_fill(&o->verbs);
+	srd_observer_cq_fill(&o->verbs);
 	*out = &o->verbs;
 	return 0;
 }

@@ -20,6 +20,16 @@ struct srd_session {
 		blank; /* a request of which nothing is set: quicker to copy than to clear */
 };
 
+/* What the observer has to know of a completion queue. */
+struct srd_watched_cq {
+	bool extended;
+	bool channel; /* it has one */
+	bool polling; /* between start_poll and end_poll */
+	bool at_end;  /* next_poll found no more */
+	uint32_t found;
+	uint32_t unacked; /* events */
+};
+
 struct srd_observer {
 	struct srd_verbs verbs;
 	struct srd_stream *stream;
@@ -27,6 +37,9 @@ struct srd_observer {
 	struct srd_session **sessions; /* by the handle of the queue pair; NULL: destroyed */
 	uint32_t num_sessions;
 	uint32_t open_sessions;
+	struct srd_watched_cq *cqs; /* by the handle of the completion queue */
+	uint32_t num_cqs;
+	uint32_t open_polls;
 };
 
 /* The stream's time is that of the table below, from now on. */
@@ -66,7 +79,27 @@ struct srd_session *srd_session_create(void);
 /* QP is the one that it is for. */
 void srd_session_for(struct srd_session *session, struct srd_qp *qp);
 void srd_session_destroy(struct srd_session *session);
-/* QP is about to be destroyed: abort a session that is open on it. */
-void srd_session_end(struct srd_observer *o, struct srd_qp *qp);
+/* Abort a session that is open on QP: VERB is a misuse of it. */
+void srd_session_end(struct srd_observer *o, struct srd_qp *qp, enum srd_session_misuse what,
+		     enum srd_verb verb);
+void srd_session_misuse(struct srd_observer *o, struct srd_qp *qp, enum srd_session_misuse what,
+			enum srd_verb verb);
+/* The queue pair whose open session forbids a poll of CQ; NULL: none. */
+struct srd_qp *srd_session_on(struct srd_observer *o, const struct srd_cq *cq);
+/* Show one completion. */
+void srd_observer_wc(struct srd_stream *stream, const struct srd_cq *cq, const struct srd_wc *wc);
+
+/* Put what is about completion queues, but for poll_cq, into the table. */
+void srd_observer_cq_fill(struct srd_verbs *verbs);
+/* CQ was made, or is NULL with errno; answers with it. */
+struct srd_cq *srd_observer_new_cq(struct srd_observer *o, struct srd_cq *cq,
+				   const struct srd_cq_init_attr_ex *attr, bool extended,
+				   enum srd_verb verb, struct srd_context *context);
+/* Whether CQ is in an extended poll, which VERB is a misuse of. */
+bool srd_observer_polls(struct srd_observer *o, const struct srd_cq *cq, enum srd_verb verb);
+/* VERB would wait for the end of an extended poll of CQ: end it. */
+void srd_observer_end_poll(struct srd_observer *o, struct srd_cq *cq, enum srd_verb verb);
+/* A queue that looked so is destroyed. */
+void srd_observer_cq_gone(struct srd_observer *o, const struct srd_cq *was);
 
 #endif

@@ -52,8 +52,8 @@ static inline struct srd_session *session_of(struct srd_observer *o, struct srd_
 	return o->sessions[qp->handle];
 }
 
-static void misuse(struct srd_observer *o, struct srd_qp *qp, enum srd_session_misuse what,
-		   enum srd_verb verb)
+void srd_session_misuse(struct srd_observer *o, struct srd_qp *qp, enum srd_session_misuse what,
+			enum srd_verb verb)
 {
 	struct srd_ev_setter_misuse e = {
 		.ev = {.type = SRD_EV_SETTER_MISUSE,
@@ -82,7 +82,7 @@ static void wr_start(struct srd_verbs *verbs, struct srd_qp *qp)
 	if (s->open) {
 		if (!s->error)
 			s->error = EINVAL;
-		misuse(o, qp, SRD_MISUSE_START_TWICE, SRD_VERB_WR_START);
+		srd_session_misuse(o, qp, SRD_MISUSE_START_TWICE, SRD_VERB_WR_START);
 		return;
 	}
 	s->open = true;
@@ -119,7 +119,7 @@ static inline struct srd_ev_wr_post *add_request(struct srd_observer *o, struct 
 	uint32_t flags = qp->wr_flags;
 
 	if (!s->open) {
-		misuse(o, qp, SRD_MISUSE_NO_SESSION, verb);
+		srd_session_misuse(o, qp, SRD_MISUSE_NO_SESSION, verb);
 		return NULL;
 	}
 	if (s->num_wr == s->capacity && !grow(s))
@@ -209,13 +209,13 @@ static inline struct srd_ev_wr_post *set_request(struct srd_observer *o, struct 
 						 enum setter setter)
 {
 	if (!s->open) {
-		misuse(o, qp, SRD_MISUSE_NO_SESSION, verb);
+		srd_session_misuse(o, qp, SRD_MISUSE_NO_SESSION, verb);
 		return NULL;
 	}
 	if (!s->current) {
 		if (!s->error) {
 			s->error = EINVAL;
-			misuse(o, qp, SRD_MISUSE_SETTER_FIRST, verb);
+			srd_session_misuse(o, qp, SRD_MISUSE_SETTER_FIRST, verb);
 		}
 		return NULL;
 	}
@@ -336,7 +336,7 @@ static int wr_complete(struct srd_verbs *verbs, struct srd_qp *qp)
 	int result = s->error;
 
 	if (!s->open) {
-		misuse(o, qp, SRD_MISUSE_END_WITHOUT_START, SRD_VERB_WR_COMPLETE);
+		srd_session_misuse(o, qp, SRD_MISUSE_END_WITHOUT_START, SRD_VERB_WR_COMPLETE);
 		return srd_observer_answer(o, SRD_VERB_WR_COMPLETE, EINVAL, qp->context->host);
 	}
 	close_session(o, s);
@@ -372,21 +372,21 @@ static void wr_abort(struct srd_verbs *verbs, struct srd_qp *qp)
 	if (s->open)
 		abort_session(o, s, qp);
 	else
-		misuse(o, qp, SRD_MISUSE_END_WITHOUT_START, SRD_VERB_WR_ABORT);
+		srd_session_misuse(o, qp, SRD_MISUSE_END_WITHOUT_START, SRD_VERB_WR_ABORT);
 }
 
-void srd_session_end(struct srd_observer *o, struct srd_qp *qp)
+void srd_session_end(struct srd_observer *o, struct srd_qp *qp, enum srd_session_misuse what,
+		     enum srd_verb verb)
 {
 	struct srd_session *s = session_of(o, qp);
 
 	if (!s->open)
 		return;
-	misuse(o, qp, SRD_MISUSE_DESTROY_IN_SESSION, SRD_VERB_DESTROY_QP);
+	srd_session_misuse(o, qp, what, verb);
 	abort_session(o, s, qp);
 }
 
-/* The queue pair whose open session forbids a poll of CQ; NULL: none. */
-static struct srd_qp *session_on(struct srd_observer *o, struct srd_cq *cq)
+struct srd_qp *srd_session_on(struct srd_observer *o, const struct srd_cq *cq)
 {
 	for (uint32_t i = 0; i < o->num_sessions; i++) {
 		struct srd_session *s = o->sessions[i];
@@ -398,7 +398,7 @@ static struct srd_qp *session_on(struct srd_observer *o, struct srd_cq *cq)
 }
 
 /* Of a send completion only the fields that libefa sets, see struct srd_wc. */
-static void emit_wc(struct srd_stream *stream, struct srd_cq *cq, const struct srd_wc *wc)
+void srd_observer_wc(struct srd_stream *stream, const struct srd_cq *cq, const struct srd_wc *wc)
 {
 	bool receive = wc->opcode == SRD_WC_RECV || wc->opcode == SRD_WC_RECV_RDMA_WITH_IMM;
 	struct srd_ev_wc e = {
@@ -440,19 +440,19 @@ static void emit_poll(struct srd_observer *o, struct srd_cq *cq, int num_entries
 		return;
 	srd_observer_clock(o);
 	for (int i = 0; i < n; i++)
-		emit_wc(o->stream, cq, &wc[i]);
+		srd_observer_wc(o->stream, cq, &wc[i]);
 	srd_stream_emit(o->stream, &e.ev);
 }
 
 static int poll_cq(struct srd_verbs *verbs, struct srd_cq *cq, int num_entries, struct srd_wc *wc)
 {
 	struct srd_observer *o = observer(verbs);
-	struct srd_qp *qp = o->open_sessions ? session_on(o, cq) : NULL;
+	struct srd_qp *qp = o->open_sessions ? srd_session_on(o, cq) : NULL;
 	int n = -EDEADLK;
 
 	if (qp)
-		misuse(o, qp, SRD_MISUSE_POLL_IN_SESSION, SRD_VERB_POLL_CQ);
-	else
+		srd_session_misuse(o, qp, SRD_MISUSE_POLL_IN_SESSION, SRD_VERB_POLL_CQ);
+	else if (!o->open_polls || !srd_observer_polls(o, cq, SRD_VERB_POLL_CQ))
 		n = verbs->next->poll_cq(verbs->next, cq, num_entries, wc);
 	emit_poll(o, cq, num_entries, wc, n);
 	if (n < 0)

@@ -258,6 +258,8 @@ int srd_profile_check(const struct srd_profile *p, struct srd_error *error)
 		 "max_sge_rd"},
 		{p->cap_unsolicited_write_recv && !p->cap_rdma_write, "cap_unsolicited_write_recv",
 		 "needs", "cap_rdma_write"},
+		{(uint64_t)p->first_qpn + p->max_qp > 65536, "first_qpn",
+		 "leaves fewer numbers of 16 bits than", "max_qp"},
 		{p->min_sq_wr > p->max_sq_wr, "min_sq_wr", "is above", "max_sq_wr"},
 		{p->inline_buf_size > p->inline_buf_size_ex, "inline_buf_size", "is above",
 		 "inline_buf_size_ex"},
@@ -462,8 +464,8 @@ close_file:
 int srd_profile_open(const char *name, struct srd_profile *profile, struct srd_error *error)
 {
 	const struct srd_profile *found = srd_profile_find(name);
-	size_t length = strlen(name), used = 0;
-	char names[200] = "";
+	size_t length = strlen(name);
+	char names[200];
 
 	if (found) {
 		*profile = *found;
@@ -471,27 +473,47 @@ int srd_profile_open(const char *name, struct srd_profile *profile, struct srd_e
 	}
 	if (strchr(name, '/') || (length >= 5 && !strcmp(name + length - 5, ".json")))
 		return read_file(name, profile, error);
-	for (int i = 0; i < SRD_NUM_PROFILES && used < sizeof(names); i++)
-		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
-					 srd_profiles[i].name);
-	return srd_error_set(
-		error, -ENOENT,
-		"there is no profile \"%.40s\": the built-in ones are %s; a file has a "
-		"'/' in its name or ends in .json",
-		name, names);
+	return srd_error_set(error, -ENOENT,
+			     "there is no profile \"%.40s\": there are %s; a file has a '/' in its "
+			     "name or ends in .json",
+			     name, srd_profile_names(names, sizeof(names)));
+}
+
+const char *srd_profile_names(char *text, size_t size)
+{
+	size_t used = 0;
+
+	for (int i = 0; i < SRD_NUM_MODELS && used < size; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s, ", srd_profiles[i].name);
+	if (used < size)
+		snprintf(text + used, size - used, "and instance types such as %s",
+			 srd_profiles[SRD_NUM_PROFILES - 1].name);
+	return text;
+}
+
+/* Where the value of field number I is known from, into TEXT unless it is a constant. */
+static const char *known_from(const struct srd_profile *profile, int i, char *text, size_t size)
+{
+	const struct srd_profile_field *field = &srd_profile_fields[i];
+	const struct srd_profile *base = srd_profile_find(profile->name);
+
+	/* A profile of the user's may have any name, and another base. */
+	if (!base || strcmp(base->base, profile->base))
+		base = srd_profile_find(profile->base);
+	if (srd_profile_get(profile, field) == srd_profile_get(base, field))
+		return srd_profile_source((int)(base - srd_profiles), i);
+	snprintf(text, size, "set by profile %s", profile->name);
+	return text;
 }
 
 void srd_profile_print(const struct srd_profile *profile, FILE *to)
 {
-	const struct srd_profile *base = srd_profile_find("efa1");
-	char text[SRD_PROFILE_TEXT];
+	char text[SRD_PROFILE_TEXT], from[64];
 
 	for (int i = 0; i < SRD_NUM_PROFILE_FIELDS; i++) {
 		const struct srd_profile_field *f = &srd_profile_fields[i];
-		bool same = srd_profile_get(profile, f) == srd_profile_get(base, f);
 
-		fprintf(to, "%-26s %-18s %s (%s%s)\n", f->name,
-			srd_profile_format(profile, f, text), f->doc,
-			same ? f->source : "set by profile ", same ? "" : profile->name);
+		fprintf(to, "%-26s %-18s %s (%s)\n", f->name, srd_profile_format(profile, f, text),
+			f->doc, known_from(profile, i, from, sizeof(from)));
 	}
 }

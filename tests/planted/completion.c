@@ -346,6 +346,58 @@ static void receive_of_nothing(struct stage *s)
 	assert_int_equal(v->post_recv(v, raw_qp(), &wr, &bad), 0);
 }
 
+static struct srd_cq *extended_cq(struct stage *s, struct srd_comp_channel *channel)
+{
+	struct srd_verbs *v = s->verbs;
+	struct srd_cq_init_attr_ex attr = {.cqe = 4, .channel = channel};
+	struct srd_cq *cq = v->create_cq_ex(v, s->a.context, &attr);
+
+	assert_non_null(cq);
+	return cq;
+}
+
+static void resets_before_it_polls(struct stage *s)
+{
+	const struct srd_qp_attr attr = {.qp_state = SRD_QPS_RESET};
+	struct srd_wc wc;
+
+	raw_write(0, 100);
+	s->verbs->wait(s->verbs, UINT64_MAX);
+	s->verbs->modify_qp(s->verbs, raw_qp(), &attr, SRD_QP_STATE);
+	raw_wait(&wc);
+}
+
+static void polls_a_plain_queue(struct stage *s)
+{
+	s->verbs->start_poll(s->verbs, s->a.cq);
+}
+
+static void ends_what_never_began(struct stage *s)
+{
+	struct srd_cq *cq = extended_cq(s, NULL);
+
+	/* It was empty: there is nothing to end. */
+	s->verbs->start_poll(s->verbs, cq);
+	s->verbs->end_poll(s->verbs, cq);
+	s->verbs->destroy_cq(s->verbs, cq);
+}
+
+static void asks_without_a_channel(struct stage *s)
+{
+	s->verbs->req_notify_cq(s->verbs, s->a.cq, 0);
+}
+
+static void acknowledges_twice(struct stage *s)
+{
+	struct srd_comp_channel *channel = s->verbs->create_comp_channel(s->verbs, s->a.context);
+	struct srd_cq *cq = extended_cq(s, channel);
+
+	s->verbs->req_notify_cq(s->verbs, cq, 0);
+	s->verbs->ack_cq_events(s->verbs, cq, 1);
+	s->verbs->destroy_cq(s->verbs, cq);
+	s->verbs->destroy_comp_channel(s->verbs, channel);
+}
+
 const struct planted planted_completion[] = {
 	{"completion.unknown", ID_LOST, "a completion has an id of nobody",
 	 .below = plant_another_id},
@@ -357,6 +409,15 @@ const struct planted planted_completion[] = {
 	{"completion.missing", "lifetime.leak lifetime.order completion.lease_early",
 	 "a request never completes", .run = never_completed},
 	{"completion.opcode", NULL, "a write completes as a send", .below = plant_another_opcode},
+	{"completion.after_reset", NULL, "a queue pair is reset before its completion is polled",
+	 .run = resets_before_it_polls},
+	{"completion.poll", NULL, "an extended poll of a plain queue", .run = polls_a_plain_queue},
+	{"completion.poll", NULL, "the end of a poll that found nothing",
+	 .run = ends_what_never_began},
+	{"completion.event", NULL, "an event is asked for without a channel",
+	 .run = asks_without_a_channel},
+	{"completion.event", NULL, "an event that never came is acknowledged",
+	 .run = acknowledges_twice},
 	{"completion.vendor", NULL, "a success has the vendor_err of a failure",
 	 .below = plant_another_vendor_err},
 	{"completion.overrun", NULL, "nobody polls, and the queue is too small",

@@ -107,6 +107,20 @@ static void placed_outside(struct stage *s)
 	      .length = 1);
 }
 
+static void inlines_what_it_cannot_read(struct stage *s)
+{
+	struct srd_verbs *v = s->verbs;
+	struct srd_buffer *buffer = v->alloc_buffer(v, s->a.context, 4096, SRD_BUFFER_DEVICE);
+
+	v->wr_start(v, raw_qp());
+	raw_qp()->wr_flags = SRD_SEND_SIGNALED | SRD_SEND_INLINE;
+	v->wr_rdma_write(v, raw_qp(), s->b.mr->rkey, s->b.buffer->addr);
+	v->wr_set_inline_data(v, raw_qp(), buffer->addr, 8);
+	v->wr_set_ud_addr(v, raw_qp(), s->above.ah, s->b.endpoint.qp_num, SRD_DEFAULT_QKEY);
+	v->wr_abort(v, raw_qp());
+	v->free_buffer(v, buffer);
+}
+
 const struct planted planted_memory[] = {
 	{"memory.lkey", NULL, "an lkey of nothing", .run = wrong_lkey},
 	{"memory.local_range", NULL, "one byte past the local end", .run = past_the_end},
@@ -122,6 +136,8 @@ const struct planted planted_memory[] = {
 	{"memory.dereg", NULL, "the remote region goes before the completion",
 	 .run = remote_dereg_too_early},
 	{"memory.free", NULL, "the buffer goes before the completion", .run = free_too_early},
+	{"memory.inline", NULL, "inline data in the memory of an accelerator",
+	 .run = inlines_what_it_cannot_read},
 	{"memory.place", NULL, "a byte behind a region changes", .run = placed_outside},
 	{NULL},
 };

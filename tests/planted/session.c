@@ -173,6 +173,15 @@ static void plant_loses_a_byte(struct srd_verbs *verbs)
 	verbs->wr_set_sge = loses_a_byte;
 }
 
+static void rings_too_early(struct stage *s)
+{
+	struct srd_verbs *v = &s->above.verbs;
+	struct srd_lab command = {.kind = SRD_LAB_LOSE_DOORBELLS, .qp = raw_qp(), .value = 1};
+
+	v->lab(v, &command);
+	raw_write(0, 100);
+}
+
 const struct planted planted_session[] = {
 	{"session.one", NULL, "a session for each request", .build = session_each},
 	{"session.open", "session.poll session.destroy session.pair credit.refused",
@@ -191,6 +200,8 @@ const struct planted planted_session[] = {
 	{"session.flags", NULL, "only the last request is signaled", .build = signals_the_last},
 	{"session.declared", NULL, "a send on a queue pair made for writes and reads",
 	 .run = sends},
+	{"session.doorbell", "completion.missing", "a doorbell that the device never sees",
+	 .run = rings_too_early},
 	{"session.atomic", "completion.refused", "what is refused is posted",
 	 .below = plant_posts_and_refuses, .run = two_posts},
 	{"session.atomic", NULL, "the device gets another length", .below = plant_loses_a_byte},

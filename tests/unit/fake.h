@@ -98,6 +98,25 @@ static struct srd_cq *fake_create_cq(struct srd_verbs *verbs, struct srd_context
 	FAKE_OBJECT(cq, CREATE_CQ, .context = context, .cqe = cqe + 1);
 }
 
+static struct srd_cq *fake_create_cq_ex(struct srd_verbs *verbs, struct srd_context *context,
+					const struct srd_cq_init_attr_ex *attr)
+{
+	struct srd_cq cq = {.context = context, .cqe = attr->cqe + 1};
+	struct fake *fake = (struct fake *)verbs;
+
+	if (!fake_make(verbs, SRD_VERB_CREATE_CQ_EX, &cq.handle))
+		return NULL;
+	/* Both kinds of queue are numbered together. */
+	cq.handle = ++fake->handles[SRD_VERB_CREATE_CQ];
+	return fake_keep(verbs, &cq, sizeof(cq));
+}
+
+static struct srd_comp_channel *fake_create_comp_channel(struct srd_verbs *verbs,
+							 struct srd_context *context)
+{
+	FAKE_OBJECT(comp_channel, CREATE_COMP_CHANNEL, .context = context);
+}
+
 static struct srd_ah *fake_create_ah(struct srd_verbs *verbs, struct srd_pd *pd,
 				     const struct srd_ah_attr *attr)
 {
@@ -155,6 +174,13 @@ static int fake_poll(struct srd_verbs *verbs, struct srd_cq *cq, int num_entries
 	return n;
 }
 
+/* The entry of an extended poll is always the first. */
+static void fake_read_entry(struct srd_verbs *verbs, struct srd_cq *cq, struct srd_wc_ex *wc)
+{
+	fake_call(verbs, SRD_VERB_READ_WC);
+	*wc = (struct srd_wc_ex){.wc = ((struct fake *)verbs)->wc[0]};
+}
+
 static uint64_t fake_time(struct srd_verbs *verbs)
 {
 	fake_call(verbs, SRD_VERB_NOW);
@@ -169,6 +195,7 @@ static inline void fake_init(struct fake *fake)
 	fake->verbs.query_device = fake_query_limits;
 	fake->verbs.efa_query_device = fake_query_efa_limits;
 	fake->verbs.poll_cq = fake_poll;
+	fake->verbs.read_wc = fake_read_entry;
 	fake->verbs.now = fake_time;
 }
 

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -155,6 +157,7 @@ static int poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
 	int n = 0;
 
 	assert_false(fake.locked);
+	assert_false(fake.cq_locked);
 	if (fails("ibv_poll_cq"))
 		return -fake.fail_errno;
 	for (; n < num_entries && fake.polled < fake.num_wc; n++) {
@@ -166,6 +169,14 @@ static int poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
 	}
 	note("ibv_poll_cq cq%u max=%d: %d", cq->handle, num_entries, n);
 	return n;
+}
+
+static int req_notify_cq(struct ibv_cq *cq, int solicited_only)
+{
+	note("ibv_req_notify_cq solicited=%d", solicited_only);
+	if (fails("ibv_req_notify_cq"))
+		return fake.fail_errno;
+	return solicited_only ? EOPNOTSUPP : 0;
 }
 
 static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
@@ -208,6 +219,7 @@ struct ibv_context *__wrap_ibv_open_device(struct ibv_device *device)
 	verbs->context.device = device;
 	verbs->context.ops.poll_cq = poll_cq;
 	verbs->context.ops.post_recv = post_recv;
+	verbs->context.ops.req_notify_cq = req_notify_cq;
 	return &verbs->context;
 }
 
@@ -377,10 +389,240 @@ int __wrap_ibv_destroy_cq(struct ibv_cq *cq);
 int __wrap_ibv_destroy_cq(struct ibv_cq *cq)
 {
 	note("ibv_destroy_cq");
+	assert_false(fake.cq_locked);
 	if (fails("ibv_destroy_cq"))
 		return fake.fail_errno;
 	gone(cq);
 	return 0;
+}
+
+/* the extended poll: libefa's lock and current entry in small */
+
+static int take(struct ibv_cq_ex *cq)
+{
+	const struct ibv_wc *wc = &fake.wc[fake.polled];
+
+	if (fake.polled >= fake.num_wc)
+		return ENOENT;
+	if (fake.polled++ == fake.wc_error_at)
+		return EINVAL;
+	cq->wr_id = wc->wr_id;
+	cq->status = wc->status;
+	return 0;
+}
+
+static int start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
+{
+	int err;
+
+	note("start_poll comp_mask=%u", attr->comp_mask);
+	assert_false(fake.cq_locked);
+	if (fails("start_poll"))
+		return fake.fail_errno;
+	err = take(cq);
+	fake.cq_locked = !err;
+	return err;
+}
+
+static int next_poll(struct ibv_cq_ex *cq)
+{
+	note("next_poll");
+	assert_true(fake.cq_locked);
+	/* It gives a credit back, for which it takes the lock of the send queue. */
+	assert_false(fake.locked);
+	return fails("next_poll") ? fake.fail_errno : take(cq);
+}
+
+static void end_poll(struct ibv_cq_ex *cq)
+{
+	note("end_poll");
+	assert_true(fake.cq_locked);
+	assert_false(fake.locked);
+	fake.cq_locked = false;
+}
+
+static const struct ibv_wc *current(void)
+{
+	assert_true(fake.cq_locked && fake.polled > 0);
+	return &fake.wc[fake.polled - 1];
+}
+
+static const struct ibv_wc *current_receive(void)
+{
+	assert_true(current()->opcode & IBV_WC_RECV);
+	return current();
+}
+
+static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *cq)
+{
+	return current()->opcode;
+}
+
+static uint32_t read_vendor_err(struct ibv_cq_ex *cq)
+{
+	return current()->vendor_err;
+}
+
+static unsigned int read_wc_flags(struct ibv_cq_ex *cq)
+{
+	return current()->wc_flags;
+}
+
+static uint32_t read_qp_num(struct ibv_cq_ex *cq)
+{
+	return current()->qp_num;
+}
+
+static uint32_t read_byte_len(struct ibv_cq_ex *cq)
+{
+	return current_receive()->byte_len;
+}
+
+static __be32 read_imm_data(struct ibv_cq_ex *cq)
+{
+	return current_receive()->imm_data;
+}
+
+static uint32_t read_src_qp(struct ibv_cq_ex *cq)
+{
+	return current_receive()->src_qp;
+}
+
+static uint32_t read_slid(struct ibv_cq_ex *cq)
+{
+	return current_receive()->slid;
+}
+
+static uint8_t read_sl(struct ibv_cq_ex *cq)
+{
+	return current_receive()->sl;
+}
+
+static uint8_t read_dlid_path_bits(struct ibv_cq_ex *cq)
+{
+	return current_receive()->dlid_path_bits;
+}
+
+struct ibv_cq_ex *__wrap_efadv_create_cq(struct ibv_context *context,
+					 struct ibv_cq_init_attr_ex *attr,
+					 struct efadv_cq_init_attr *efa, uint32_t inlen);
+struct ibv_cq_ex *__wrap_efadv_create_cq(struct ibv_context *context,
+					 struct ibv_cq_init_attr_ex *attr,
+					 struct efadv_cq_init_attr *efa, uint32_t inlen)
+{
+	struct ibv_cq_ex *cq;
+
+	note("efadv_create_cq cqe=%u channel=%s vector=%u wc_flags=0x%lx comp_mask=0x%x flags=0x%x "
+	     "efa_wc_flags=0x%lx inlen=%s",
+	     attr->cqe, attr->channel ? "set" : "none", attr->comp_vector,
+	     (unsigned long)attr->wc_flags, attr->comp_mask, attr->flags,
+	     (unsigned long)efa->wc_flags, inlen == sizeof(*efa) ? "whole" : "?");
+	if (fails("efadv_create_cq"))
+		return NULL;
+	cq = made(sizeof(*cq));
+	*cq = (struct ibv_cq_ex){
+		.context = context,
+		.channel = attr->channel,
+		.cq_context = attr->cq_context,
+		.handle = ++fake.cqs,
+		.cqe = 1,
+		.start_poll = start_poll,
+		.next_poll = next_poll,
+		.end_poll = end_poll,
+		.read_opcode = read_opcode,
+		.read_vendor_err = read_vendor_err,
+		.read_wc_flags = read_wc_flags,
+		.read_qp_num = read_qp_num,
+		.read_byte_len = read_byte_len,
+		.read_imm_data = read_imm_data,
+		.read_src_qp = read_src_qp,
+		.read_slid = read_slid,
+		.read_sl = read_sl,
+		.read_dlid_path_bits = read_dlid_path_bits,
+	};
+	while (cq->cqe < (int)attr->cqe)
+		cq->cqe *= 2;
+	fake.extended = ibv_cq_ex_to_cq(cq);
+	return cq;
+}
+
+static int read_sgid(struct efadv_cq *cq, union ibv_gid *gid)
+{
+	assert_true(current()->opcode & IBV_WC_RECV);
+	if (!fake.sender)
+		return -ENOENT;
+	memset(gid, 0, sizeof(*gid));
+	memcpy(gid->raw, &fake.sender, sizeof(fake.sender));
+	return 0;
+}
+
+#if HAVE_EFADV_WC_EX_WITH_IS_UNSOLICITED
+static bool is_unsolicited(struct efadv_cq *cq)
+{
+	return fake.unsolicited;
+}
+#endif
+
+struct efadv_cq *__wrap_efadv_cq_from_ibv_cq_ex(struct ibv_cq_ex *cq);
+struct efadv_cq *__wrap_efadv_cq_from_ibv_cq_ex(struct ibv_cq_ex *cq)
+{
+	static struct efadv_cq efadv = {
+		.wc_read_sgid = read_sgid,
+#if HAVE_EFADV_WC_EX_WITH_IS_UNSOLICITED
+		.wc_is_unsolicited = is_unsolicited,
+#endif
+	};
+
+	return &efadv;
+}
+
+/* completion channels: an event is something to read, as it is with the kernel's */
+
+struct ibv_comp_channel *__wrap_ibv_create_comp_channel(struct ibv_context *context);
+struct ibv_comp_channel *__wrap_ibv_create_comp_channel(struct ibv_context *context)
+{
+	struct ibv_comp_channel *channel;
+
+	note("ibv_create_comp_channel");
+	if (fails("ibv_create_comp_channel"))
+		return NULL;
+	channel = made(sizeof(*channel));
+	channel->context = context;
+	channel->fd = eventfd(0, EFD_SEMAPHORE);
+	assert_true(channel->fd >= 0);
+	fake.event_fd = channel->fd;
+	return channel;
+}
+
+int __wrap_ibv_destroy_comp_channel(struct ibv_comp_channel *channel);
+int __wrap_ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
+{
+	note("ibv_destroy_comp_channel");
+	if (fails("ibv_destroy_comp_channel"))
+		return fake.fail_errno;
+	close(channel->fd);
+	gone(channel);
+	return 0;
+}
+
+int __wrap_ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **context);
+int __wrap_ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **context)
+{
+	uint64_t one;
+
+	note("ibv_get_cq_event");
+	if (fails("ibv_get_cq_event"))
+		return -1;
+	assert_int_equal(read(channel->fd, &one, sizeof(one)), sizeof(one));
+	*cq = fake.extended;
+	*context = fake.extended->cq_context;
+	return 0;
+}
+
+void __wrap_ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nevents);
+void __wrap_ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nevents)
+{
+	note("ibv_ack_cq_events %u", nevents);
 }
 
 struct ibv_ah *__wrap_ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
@@ -604,6 +846,7 @@ int __wrap_ibv_destroy_qp(struct ibv_qp *qp)
 {
 	note("ibv_destroy_qp");
 	assert_false(fake.locked);
+	assert_false(fake.cq_locked);
 	if (fails("ibv_destroy_qp"))
 		return fake.fail_errno;
 	gone(qp);

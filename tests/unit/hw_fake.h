@@ -49,7 +49,12 @@ struct fake {
 	uint16_t inline_ex; /* inline_buf_size_ex, where the headers have it */
 	uint16_t qp_flags;  /* of the last queue pair, where the headers have them */
 	int polled;
-	bool locked; /* a session holds the lock of its send queue */
+	bool locked;             /* a session holds the lock of its send queue */
+	bool cq_locked;          /* a poll holds that of its completion queue */
+	uint64_t sender;         /* what the source GID of a receive begins with */
+	bool unsolicited;        /* of a receive, as libefa tells it */
+	struct ibv_cq *extended; /* the last queue of efadv_create_cq; events are about it */
+	int event_fd;            /* of the last channel: written to, it has an event */
 	char log[32768];
 	size_t logged;
 };

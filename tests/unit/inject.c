@@ -35,6 +35,8 @@ static intptr_t failure(enum srd_verb verb, int errnum)
 	case SRD_VERB_ALLOC_PD:
 	case SRD_VERB_REG_MR:
 	case SRD_VERB_CREATE_CQ:
+	case SRD_VERB_CREATE_CQ_EX:
+	case SRD_VERB_CREATE_COMP_CHANNEL:
 	case SRD_VERB_CREATE_AH:
 	case SRD_VERB_CREATE_QP_EX:
 	case SRD_VERB_ALLOC_BUFFER:

@@ -184,7 +184,9 @@ static void test_bad_scripts(void **state)
 		"you mean \"chunk.cover\"?");
 	refused(PRELUDE "srd.scenario('x', { profile = 'tiny' }, print)", -EINVAL,
 		"dir/test.lua:2: scenario_options: profile = \"tiny\": no such profile; there are "
-		"efa1, huge, no_rdma, rc, small");
+		"efa0, efa1, efa2, efa3, efa4, huge, id64, no_rdma, rc, small, wide_wqe, and "
+		"instance "
+		"types such as trn2.48xlarge");
 	refused(PRELUDE "srd.scenario('x', { profile = { mtuu = 1 } }, print)", -EINVAL,
 		"dir/test.lua:2: profile: unknown field \"mtuu\"; did you mean \"mtu\"?");
 	refused("coroutine.yield()", -EINVAL,

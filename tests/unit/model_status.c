@@ -272,7 +272,7 @@ static void queue_key_knobs(void **state)
 	r.qkey++;
 	post(&r, 1);
 	assert_int_equal(p.v->wait(p.v, UINT64_MAX), EDEADLK);
-	assert_int_equal(lab_locate(&p, p.a.qp, 1), SRD_PLACE_LOST);
+	assert_int_equal(lab_locate(&p, p.a.qp, 1), SRD_PLACE_QKEY);
 	pair_close(&p);
 }
 

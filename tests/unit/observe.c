@@ -231,6 +231,23 @@ static void failures(void **state)
 	assert_int_equal(verbs->destroy_qp(verbs, qp), 0); /* it was still alive */
 }
 
+static struct srd_comp_channel channel;
+
+static struct srd_cq *extended(void)
+{
+	struct srd_cq_init_attr_ex attr = {.cqe = 1, .channel = &channel};
+	struct srd_cq *made = verbs->create_cq_ex(verbs, context, &attr);
+
+	assert_non_null(made);
+	return made;
+}
+
+static int next_of(struct srd_cq *polled)
+{
+	assert_int_equal(verbs->start_poll(verbs, polled), 0);
+	return verbs->next_poll(verbs, polled);
+}
+
 /* The call VERB with real objects; its result as an integer. */
 static intptr_t call(enum srd_verb verb)
 {
@@ -244,9 +261,12 @@ static intptr_t call(enum srd_verb verb)
 	struct srd_device_attr attr;
 	struct srd_port_attr port;
 	union srd_gid gid = {0};
+	struct srd_cq_init_attr_ex cq_attr = {.cqe = 1};
+	struct srd_cq *told;
 	struct srd_wc wc[8];
 	uint64_t first;
 
+	channel.context = context;
 	switch ((int)verb) {
 	case SRD_VERB_OPEN_DEVICE:
 		return (intptr_t)verbs->open_device(verbs, 2, NULL);
@@ -272,6 +292,20 @@ static intptr_t call(enum srd_verb verb)
 		return (intptr_t)verbs->create_cq(verbs, context, 1);
 	case SRD_VERB_DESTROY_CQ:
 		return verbs->destroy_cq(verbs, cq);
+	case SRD_VERB_CREATE_COMP_CHANNEL:
+		return (intptr_t)verbs->create_comp_channel(verbs, context);
+	case SRD_VERB_DESTROY_COMP_CHANNEL:
+		return verbs->destroy_comp_channel(verbs, &channel);
+	case SRD_VERB_CREATE_CQ_EX:
+		return (intptr_t)verbs->create_cq_ex(verbs, context, &cq_attr);
+	case SRD_VERB_START_POLL:
+		return verbs->start_poll(verbs, extended());
+	case SRD_VERB_NEXT_POLL:
+		return next_of(extended());
+	case SRD_VERB_REQ_NOTIFY_CQ:
+		return verbs->req_notify_cq(verbs, extended(), 0);
+	case SRD_VERB_GET_CQ_EVENT:
+		return verbs->get_cq_event(verbs, &channel, &told);
 	case SRD_VERB_CREATE_AH:
 		return (intptr_t)verbs->create_ah(verbs, pd, &ah_attr);
 	case SRD_VERB_DESTROY_AH:

@@ -200,6 +200,9 @@ static void contradictions_name_both_fields(void **state)
 		 "profile efa1: cap_rdma_read (true) needs more than max_sge_rd (0)"},
 		{{"cap_rdma_write=false", "cap_unsolicited_write_recv=true"},
 		 "profile efa1: cap_unsolicited_write_recv (true) needs cap_rdma_write (false)"},
+		{{"first_qpn=65281"},
+		 "profile efa1: first_qpn (65281) leaves fewer numbers of 16 bits than max_qp "
+		 "(256)"},
 		{{"min_sq_wr=8192"}, "profile efa1: min_sq_wr (8192) is above max_sq_wr (4096)"},
 		{{"inline_buf_size_ex=8"},
 		 "profile efa1: inline_buf_size (32) is above inline_buf_size_ex (8)"},
@@ -255,6 +258,48 @@ static void print_shows_values_and_sources(void **state)
 	free(text);
 }
 
+static void lines_of(const char *name, char *text, size_t size)
+{
+	FILE *file = fmemopen(text, size, "w");
+
+	assert_non_null(file);
+	assert_int_equal(srd_profile_open(name, &profile, &error), 0);
+	srd_profile_print(&profile, file);
+	assert_int_equal(fclose(file), 0);
+}
+
+/* What was measured on one generation is a guess for every other. */
+static void nothing_measured_is_claimed_for_another(void **state)
+{
+	static char text[16384];
+
+	for (int i = 0; i < SRD_NUM_PROFILES; i++) {
+		bool captured = !strcmp(srd_profiles[i].base, "efa1") ||
+				strncmp(srd_profiles[i].base, "efa", 3) != 0;
+
+		lines_of(srd_profiles[i].name, text, sizeof(text));
+		assert_int_equal(strstr(text, "(measured: ") != NULL, captured);
+		assert_int_equal(strstr(text, "(guess: as measured on 0xefa1)") != NULL, !captured);
+	}
+}
+
+static void instance_types_have_devices(void **state)
+{
+	static char text[16384];
+
+	lines_of("p5.48xlarge", text, sizeof(text));
+	assert_int_equal(profile.devices, 32);
+	assert_int_equal(profile.vendor_part_id, 0xefa2);
+	assert_non_null(strstr(text,
+			       "devices                    32                 devices of a host; "
+			       "0: as many as are asked for (source: AWS, the instance type's "
+			       "network description)\n"));
+	assert_int_equal(parse("{ \"base\": \"p4d.24xlarge\", \"mtu\": 4096 }"), 0);
+	assert_int_equal(profile.devices, 4);
+	assert_string_equal(profile.base, "efa1");
+	assert_string_equal(profile.name, "mine");
+}
+
 static void opened_by_name_or_path(void **state)
 {
 	char path[] = "/tmp/srdlab-profile-XXXXXX";
@@ -264,9 +309,12 @@ static void opened_by_name_or_path(void **state)
 	assert_int_equal(srd_profile_open("small", &profile, &error), 0);
 	assert_int_equal(profile.max_qp, 8);
 	assert_int_equal(srd_profile_open("smal", &profile, &error), -ENOENT);
-	assert_string_equal(error.message,
-			    "there is no profile \"smal\": the built-in ones are efa1, huge, "
-			    "no_rdma, rc, small; a file has a '/' in its name or ends in .json");
+	assert_string_equal(
+		error.message,
+		"there is no profile \"smal\": there are efa0, efa1, efa2, efa3, efa4, huge, id64, "
+		"no_rdma, rc, small, wide_wqe, and instance types such as trn2.48xlarge; a file "
+		"has a "
+		"'/' in its name or ends in .json");
 	assert_int_equal(write(fd, "{ \"max_qp\": 3 }", 15), 15);
 	assert_int_equal(srd_profile_open(path, &profile, &error), 0);
 	assert_int_equal(profile.max_qp, 3);
@@ -297,6 +345,8 @@ int main(void)
 		cmocka_unit_test(contradictions_name_both_fields),
 		cmocka_unit_test(format_round_trips),
 		cmocka_unit_test(print_shows_values_and_sources),
+		cmocka_unit_test(nothing_measured_is_claimed_for_another),
+		cmocka_unit_test(instance_types_have_devices),
 		cmocka_unit_test(opened_by_name_or_path),
 	};
 

@@ -251,7 +251,7 @@ static void missing_at_the_end(void **state)
 	world_release(&w);
 }
 
-/* A reset drops what is out: it may come or not, and nobody complains. */
+/* A reset drops what is out: that it does not come is no fault. */
 static void reset_drops(void **state)
 {
 	const struct srd_violation *list;
@@ -261,7 +261,6 @@ static void reset_drops(void **state)
 	raw_post(&w, good_post(&w, 0, 100));
 	raw_post(&w, good_post(&w, 0, 100));
 	EMIT(&w, QP_MODIFY, qp_modify, H(0), .mask = 1, .from = SRD_QPS_RTS, .to = SRD_QPS_RESET);
-	completion(&w, 1, SRD_EFA_FLUSHED);
 	EMIT(&w, MR_DEREG, mr_dereg, H(0), );
 	EMIT(&w, MR_REG, mr_reg, 9, .pd = H(0), .addr = ADDR(0), .length = 8, .lkey = 1, .rkey = 2);
 	EMIT(&w, MR_DEREG, mr_dereg, 9, );
@@ -292,6 +291,58 @@ static void old_names(void **state)
 	world_release(&w);
 }
 
+static void after_reset(struct world *w)
+{
+	raw_post(w, good_post(w, 0, 100));
+	EMIT(w, QP_MODIFY, qp_modify, H(0), .mask = 1, .from = SRD_QPS_RTS, .to = SRD_QPS_RESET);
+	completion(w, 0, SRD_EFA_FLUSHED);
+}
+
+static void cq_misuse(struct world *w, enum srd_cq_misuse what)
+{
+	EMIT(w, CQ_MISUSE, cq_misuse, H(0), .what = what);
+}
+
+static void not_extended(struct world *w)
+{
+	cq_misuse(w, SRD_CQ_MISUSE_NOT_EXTENDED);
+}
+
+static void poll_twice(struct world *w)
+{
+	cq_misuse(w, SRD_CQ_MISUSE_POLL_TWICE);
+}
+
+static void poll_without_start(struct world *w)
+{
+	cq_misuse(w, SRD_CQ_MISUSE_POLL_WITHOUT_START);
+}
+
+static void next_after_empty(struct world *w)
+{
+	cq_misuse(w, SRD_CQ_MISUSE_NEXT_AFTER_EMPTY);
+}
+
+static void destroy_in_poll(struct world *w)
+{
+	cq_misuse(w, SRD_CQ_MISUSE_DESTROY_IN_POLL);
+}
+
+static void no_channel(struct world *w)
+{
+	cq_misuse(w, SRD_CQ_MISUSE_NOTIFY_WITHOUT_CHANNEL);
+}
+
+static void not_acked(struct world *w)
+{
+	cq_misuse(w, SRD_CQ_MISUSE_EVENT_NOT_ACKED);
+}
+
+static void acked_too_many(struct world *w)
+{
+	cq_misuse(w, SRD_CQ_MISUSE_ACK_TOO_MANY);
+}
+
 static void each_rule_fires(void **state)
 {
 	static const struct rule_case cases[] = {
@@ -305,6 +356,15 @@ static void each_rule_fires(void **state)
 		{"completion.vendor", wrong_status, NULL},
 		{"completion.overrun", entry_lost, NULL},
 		{"completion.room", no_room, "lifetime.busy_qp"},
+		{"completion.after_reset", after_reset, NULL},
+		{"completion.poll", not_extended, NULL},
+		{"completion.poll", poll_twice, NULL},
+		{"completion.poll", poll_without_start, NULL},
+		{"completion.poll", next_after_empty, NULL},
+		{"completion.poll", destroy_in_poll, NULL},
+		{"completion.event", no_channel, NULL},
+		{"completion.event", not_acked, NULL},
+		{"completion.event", acked_too_many, NULL},
 		{"completion.cq_size", small_queue, NULL},
 		{"completion.shared_queue", shared, "state.connected"},
 		{"completion.lease_limit", third_lease, NULL},

@@ -159,6 +159,20 @@ static void edges_are_quiet(void **state)
 	world_release(&w);
 }
 
+static void inline_on_device(struct world *w)
+{
+	struct srd_ev_wr_post request = good_post(w, 0, 8);
+
+	EMIT(w, BUFFER_ALLOC, buffer_alloc, 9, .addr = 1u << 30, .length = 64,
+	     .kind = SRD_BUFFER_DEVICE);
+	request.addr = (1u << 30) + 60;
+	request.inline_data = 1;
+	session_start(w);
+	post(w, request);
+	session_complete(w, 22, 1);
+	EMIT(w, BUFFER_FREE, buffer_free, 9, );
+}
+
 static void each_rule_fires(void **state)
 {
 	static const struct rule_case cases[] = {
@@ -174,6 +188,7 @@ static void each_rule_fires(void **state)
 		{"memory.dereg", dereg_in_flight, NULL},
 		{"memory.dereg", remote_dereg_in_flight, NULL},
 		{"memory.free", free_in_flight, NULL},
+		{"memory.inline", inline_on_device, NULL},
 		{"memory.place", placed_outside, NULL},
 		{"memory.place", placed_late, NULL},
 	};

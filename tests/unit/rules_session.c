@@ -136,6 +136,22 @@ static void taken_another(struct world *w)
 	completion(w, 1, 0);
 }
 
+static void doorbell(struct world *w, uint32_t num_wr, uint32_t waiting)
+{
+	EMIT(w, DEV_DOORBELL, dev_doorbell, H(0), .num_wr = num_wr, .waiting = waiting,
+	     .lost = waiting != 0);
+}
+
+static void never_rung(struct world *w)
+{
+	raw_post(w, good_post(w, 0, 100));
+	doorbell(w, 1, 1);
+	/* The next takes it along, and then one is lost for good. */
+	doorbell(w, 0, 0);
+	doorbell(w, 1, 1);
+	completion(w, 0, 0);
+}
+
 static void each_rule_fires(void **state)
 {
 	static const struct rule_case cases[] = {
@@ -151,6 +167,7 @@ static void each_rule_fires(void **state)
 		{"session.setters", setters_turned, NULL},
 		{"session.flags", solicited, NULL},
 		{"session.declared", undeclared, NULL},
+		{"session.doorbell", never_rung, NULL},
 		{"session.atomic", taken_though_refused, NULL},
 		{"session.atomic", taken_another, NULL},
 	};

@@ -382,6 +382,21 @@ srd.scenario("a peer's queue-pair number has more than 16 bits", form(B10, "brok
 	a.cq:wait()
 end)
 
+for _, first in ipairs { 1, 0x7fff, 0xff00 } do
+	srd.scenario(("numbers from %d on reach their queue pairs whole"):format(first), form(B10, "right", {
+		profile = { first_qpn = first },
+	}), function(t)
+		local a, b = t:verbs_pair { memory = 64 }
+		t:expect(a.qp.qp_num):equals(first)
+		for i = 1, 100 do
+			a.mem:fill "random"
+			t:expect(a.qp:post({ { "write", wr_id = i, from = a.mem, to = b.mem } }, a.peer)):equals "OK"
+			t:expect(a.cq:wait()[1].qp_num):equals(first)
+			t:expect(b.mem):same_content(a.mem)
+		end
+	end)
+end
+
 srd.scenario("a number that cannot be is refused, the largest ones are not", form(B10, "right"), function(t)
 	local p = t:pair { connect = false, memory = 64 }
 	local peer = p.b.qp:endpoint()

@@ -168,12 +168,31 @@ srd.scenario("inline up to the limit, by reference above it", form(C23, "right")
 	t:expect(inline(t, limit, limit + 1)):equals "EINVAL"
 end)
 
-srd.scenario("inline only if every piece is memory that the processor reads", form(C23, "right"), function(t)
+-- Two pieces of 16 bytes, the second in an accelerator's memory, and where they are to go.
+local function host_and_device(t)
 	local a, b = t:verbs_pair { memory = 64, cap = { max_send_wr = 4, max_recv_wr = 4, max_send_sge = 2,
 		max_recv_sge = 1, max_inline_data = 32 } }
-	local pieces = {
-		{ memory = a.mem:slice(0, 16), on_device = false }, { memory = a.mem:slice(16, 16), on_device = true },
+	local device = a.host:memory(64, { kind = "DEVICE" })
+	device:fill "random"
+	return a, b, {
+		{ memory = a.mem:slice(0, 16), on_device = false }, { memory = device:slice(0, 16), on_device = true },
 	}
+end
+
+srd.scenario("whether data may go inline is asked of its first piece", form(C23, "broken", {
+	needs = { "origin" }, violates = "memory.inline",
+}), function(t)
+	local a, b, pieces = host_and_device(t)
+	t:expect(b.qp:post_recv { sg_list = b.mem }):equals "OK"
+	if not pieces[1].on_device then
+		t:expect(a.qp:post({ { "send", inline = pieces[2].memory } }, a.peer)):equals "EINVAL"
+	end
+end)
+
+srd.scenario("inline only if every piece is memory that the processor reads", form(C23, "right", {
+	needs = { "origin" },
+}), function(t)
+	local a, b, pieces = host_and_device(t)
 	local total, all_host, list = 0, true, {}
 	for i, piece in ipairs(pieces) do -- each one, not the first alone
 		total, all_host, list[i] = total + piece.memory.size, all_host and not piece.on_device, piece.memory
@@ -183,5 +202,6 @@ srd.scenario("inline only if every piece is memory that the processor reads", fo
 	t:expect(b.qp:post_recv { sg_list = b.mem }):equals "OK"
 	t:expect(a.qp:post({ { "send", list = list } }, a.peer)):equals "OK"
 	t:expect(b.cq:wait()[1].byte_len):equals(32)
-	t:expect(b.mem:slice(0, 32)):same_content(a.mem:slice(0, 32))
+	t:expect(b.mem:slice(0, 16)):same_content(list[1])
+	t:expect(b.mem:slice(16, 16)):same_content(list[2])
 end)

@@ -275,6 +275,27 @@ srd.scenario("both sides agree on a way before they use it", form(B50, "right", 
 	end
 end)
 
+srd.scenario("an arrival of nobody's that fails is seen, and changes no credit", form(B50, "right", {
+	profile = { cap_unsolicited_write_recv = true }, needs = { "faults" },
+}), function(t)
+	local a, b = t:verbs_pair { memory = 64, efa = unsolicited }
+	receive(t, b, 3)
+	t:fail_receive(b.qp, "LOCAL_ERROR_QP_INTERNAL_ERROR", 1)
+	local statuses = {}
+	for id = 1, 3 do
+		t:expect(a.qp:post({ imm(a, b, id) }, a.peer)):equals "OK"
+		local wc = b.cq:wait()[1]
+		t:expect(wc.wr_id):equals(0)
+		statuses[id] = wc.vendor_err
+		t:expect(a.cq:wait()[1].vendor_err):equals(id == 2 and 12 or 0)
+	end
+	t:expect(statuses):equals { 0, 2, 0 }
+	-- the receive that was posted is still there
+	t:expect(a.qp:post({ { "send", wr_id = 4, from = a.mem } }, a.peer)):equals "OK"
+	t:expect(b.cq:wait()[1].wr_id):equals(3)
+	a.cq:wait()
+end)
+
 local C07 = "C07 (https://github.com/ofiwg/libfabric/pull/7103): where a branch lacked its other half, a "
 	.. "packet that met no receive was sent again and reported as failed too."
 

@@ -24,6 +24,10 @@ enum srd_request_place {
 	SRD_PLACE_LOST,       /* nothing will ever complete it */
 	SRD_PLACE_COMPLETED,  /* in the completion queue, not polled */
 	SRD_PLACE_RNR,        /* parked until the peer posts a receive */
+	SRD_PLACE_DOORBELL,   /* in the send queue's ring, and no doorbell told the device */
+	SRD_PLACE_QKEY,       /* the peer dropped it for its queue key; nobody answers */
+	SRD_PLACE_NOBODY,     /* nobody is there who would answer */
+	SRD_PLACE_OVERRUN,    /* it completed, and the full completion queue lost its entry */
 };
 
 enum srd_lab_kind {
@@ -50,6 +54,13 @@ enum srd_lab_kind {
 	SRD_LAB_COUNTER,
 	/* The model's own consistency check; EUCLEAN and text where it is broken */
 	SRD_LAB_AUDIT,
+	/* The doorbell of qp's send queue */
+	SRD_LAB_LOSE_DOORBELLS, /* of the next ones `ordinal` arrive, then `value` are lost */
+	SRD_LAB_RING_DOORBELL,  /* write it once more: it covers all that is in the ring */
+	SRD_LAB_DOORBELLS,      /* out: value, how often the library wrote it */
+	/* A message that arrives at qp, the one after `ordinal` others, ends with vendor status
+	 * `status` there and moves no bytes; its sender gets REMOTE_ERROR_BAD_STATUS (guess) */
+	SRD_LAB_FAIL_RECEIVE,
 };
 
 #define SRD_LAB_BY_ORDINAL 0x1

@@ -72,6 +72,11 @@ struct srd_cq {
 	uint32_t cqe; /* granted entries */
 };
 
+struct srd_comp_channel {
+	struct srd_context *context;
+	uint32_t handle;
+};
+
 struct srd_ah {
 	struct srd_context *context;
 	struct srd_pd *pd;
@@ -227,6 +232,32 @@ struct srd_wc {
 	uint8_t dlid_path_bits;
 };
 
+#define SRD_CQ_INIT_ATTR_MASK_FLAGS        0x2
+#define SRD_CREATE_CQ_ATTR_SINGLE_THREADED 0x1
+
+/* ibv_cq_init_attr_ex and efadv_cq_init_attr in one. */
+struct srd_cq_init_attr_ex {
+	uint32_t cqe;                     /* is rounded up to a power of two */
+	struct srd_comp_channel *channel; /* NULL: none */
+	uint32_t wc_flags;                /* enum srd_create_cq_wc_flags: the fields to be read */
+	uint32_t comp_mask;               /* SRD_CQ_INIT_ATTR_MASK_FLAGS: flags is set */
+	uint32_t flags;                   /* SRD_CREATE_CQ_ATTR_... */
+	uint64_t efa_wc_flags;            /* enum srd_efa_wc_flags */
+};
+
+/*
+ * The current entry of an extended poll. A program may look at wr_id, status, opcode,
+ * vendor_err and wc_flags, and at what wc_flags of the creation asked for: for the rest
+ * rdma-core has no function. Of a send byte_len is 0 and what is the receiver's unset.
+ */
+struct srd_wc_ex {
+	struct srd_wc wc;
+	bool has_sgid;      /* asked for, and the sender is one without an address handle */
+	bool unsolicited;   /* asked for, and the entry took no receive */
+	union srd_gid sgid; /* of the sender */
+	uint32_t asked;     /* enum srd_create_cq_wc_flags of the creation */
+};
+
 /*
  * What a table can do beyond verbs, for a scenario's "needs".
  */
@@ -234,7 +265,7 @@ struct srd_wc {
 #define SRD_VERBS_CAN_FABRIC 0x2 /* lab: latency, order, loss */
 #define SRD_VERBS_CAN_VIRTUAL_TIME \
 	0x4                       /* wait never takes wall time, and nothing else moves the clock */
-#define SRD_VERBS_CAN_ORIGIN 0x8  /* buffers of kind ORIGIN */
+#define SRD_VERBS_CAN_ORIGIN 0x8  /* buffers of kinds ORIGIN and DEVICE */
 #define SRD_VERBS_CAN_HOSTS  0x10 /* each host has devices of its own */
 /* Not EFA devices: their reliable queue pairs are connected ones, made without EFA's attributes. */
 #define SRD_VERBS_IS_RC 0x20
