@@ -19,6 +19,7 @@ int soft_create_comp_channel(struct soft_call *call);
 
 int soft_alloc_pd(struct soft_call *call);
 int soft_reg_mr(struct soft_call *call);
+int soft_reg_dmabuf_mr(struct soft_call *call);
 int soft_efa_query_mr(struct soft_call *call);
 int soft_create_ah(struct soft_call *call);
 /* The object in attribute 0. */

@@ -82,6 +82,12 @@ struct soft_qp {
 	struct srd_qp_cap cap;
 };
 
+/* A region over what its process has mapped for it alone: a dma-buf. */
+struct soft_mr {
+	uint64_t mapped; /* address, 0: it is the program's own memory */
+	uint64_t mapped_length;
+};
+
 /* What a program has a handle for. Entry 0 is nobody's. */
 struct soft_object {
 	uint8_t kind; /* enum soft_kind */
@@ -98,6 +104,7 @@ struct soft_object {
 	union {
 		struct soft_cq cq;
 		struct soft_qp qp;
+		struct soft_mr mr;
 	};
 };
 

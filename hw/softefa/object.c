@@ -2,6 +2,7 @@
 /* The table of what programs have handles for, and the end of each kind. */
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "engine.h"
 #include "event.h"
@@ -93,6 +94,8 @@ int soft_object_destroy(struct soft_object *object)
 		break;
 	case SOFT_MR:
 		srd_model_mr_dereg(&soft.model, object->model);
+		if (object->mr.mapped && object->process == soft.process)
+			munmap((void *)(uintptr_t)object->mr.mapped, object->mr.mapped_length);
 		break;
 	case SOFT_AH:
 		srd_model_ah_destroy(&soft.model, object->number);

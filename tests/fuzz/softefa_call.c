@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Uverbs calls of any content and in any order. An input is a sequence of calls: object,
- * method, number of attributes, and for each its id (two bytes), length, flags and what it
+ * method, number of attributes, and for each its id (two bytes), length, kind and what it
  * holds: bytes of its own, a pointer to the bytes that follow, or a bad pointer.
  */
 #include <stddef.h>
@@ -11,6 +11,7 @@
 
 #define MAX_CALLS 64
 #define MAX_BYTES 192 /* of one attribute */
+#define DMABUF_FD 100
 
 struct input {
 	const uint8_t *at;
@@ -69,6 +70,7 @@ static void attribute(struct input *in, struct ib_uverbs_attr *attr, uint8_t *by
 	take(in, &attr->attr_id, 2);
 	attr->len = byte(in);
 	what = byte(in);
+	attr->flags = what & 4 ? UVERBS_ATTR_F_MANDATORY : 0;
 	if (attr->len > MAX_BYTES)
 		attr->len = MAX_BYTES;
 	if (what & 1)
@@ -99,12 +101,28 @@ static void one_call(struct input *in)
 		soft_command(&call);
 }
 
+/* A dma-buf, under a number that inputs can name. */
+static void dmabuf_open(void)
+{
+	static bool opened;
+	int fd;
+
+	if (opened)
+		return;
+	opened = true;
+	fd = memfd_create("dmabuf", MFD_CLOEXEC);
+	if (fd < 0 || ftruncate(fd, FUZZ_BYTES) || dup2(fd, DMABUF_FD) < 0)
+		abort();
+	close(fd);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input in = {data, size};
 
 	fuzz_device_open();
+	dmabuf_open();
 	if (soft_lock())
 		abort();
 	last_channel = NULL;

@@ -383,6 +383,28 @@ static void calls_that_are_none(void **state)
 	assert_int_equal(go(), EFAULT);
 }
 
+/* What a method does not know is passed over, or is not, as the program wants it. */
+static void attributes_that_are_not_known(void **state)
+{
+	struct ib_uverbs_query_port_resp_ex port;
+	static const uint16_t unknown[] = {UVERBS_ATTR_QUERY_PORT_RESP + 1, UVERBS_ATTR_UHW_IN,
+					   UVERBS_ATTR_UHW_IN + 77, 0xffff};
+
+	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
+		for (uint16_t flags = 0; flags <= UVERBS_ATTR_F_MANDATORY; flags++) {
+			begin(0, UVERBS_METHOD_QUERY_PORT);
+			add(UVERBS_ATTR_QUERY_PORT_PORT_NUM, 1, 1)->flags = flags;
+			add(UVERBS_ATTR_QUERY_PORT_RESP, sizeof(port), (uintptr_t)&port);
+			add(unknown[i], 8, 0)->flags = flags;
+			assert_int_equal(go(), flags ? EPROTONOSUPPORT : 0);
+		}
+	}
+	/* The driver's input of a command that has one is known. */
+	begin(0, UVERBS_METHOD_GET_CONTEXT);
+	add(UVERBS_ATTR_UHW_IN, 8, 0)->flags = UVERBS_ATTR_F_MANDATORY;
+	assert_int_not_equal(go(), EPROTONOSUPPORT);
+}
+
 static void what_the_device_says(void **state)
 {
 	struct ib_uverbs_ex_query_device_resp ex;
@@ -562,6 +584,78 @@ static void bytes_move(void **state)
 	assert_int_equal(post(&entry, 2, 2)->common.status, SRD_EFA_REMOTE_ERROR_BAD_ADDRESS);
 	entry.local.lkey = 5;
 	assert_int_equal(post(&entry, 3, 3)->common.status, SRD_EFA_LOCAL_ERROR_INVALID_LKEY);
+}
+
+struct dmabuf_args {
+	uint64_t offset, length, iova;
+	int fd;
+};
+
+static int reg_dmabuf(uint32_t pd, const struct dmabuf_args *a, uint32_t *mr, uint32_t *key)
+{
+	uint32_t access = 7, rkey;
+	int err;
+
+	begin(UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR);
+	add(UVERBS_ATTR_REG_DMABUF_MR_HANDLE, 0, 0);
+	add(UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE, 0, pd);
+	add_bytes(UVERBS_ATTR_REG_DMABUF_MR_OFFSET, &a->offset, 8);
+	add_bytes(UVERBS_ATTR_REG_DMABUF_MR_LENGTH, &a->length, 8);
+	add_bytes(UVERBS_ATTR_REG_DMABUF_MR_IOVA, &a->iova, 8);
+	add(UVERBS_ATTR_REG_DMABUF_MR_FD, 0, (uint64_t)a->fd);
+	add_bytes(UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, &access, 4);
+	add(UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, 4, (uintptr_t)key);
+	add(UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, 4, (uintptr_t)&rkey);
+	err = go();
+	if (!err) {
+		assert_int_equal(rkey, *key);
+		*mr = (uint32_t)header->attrs[0].data;
+	}
+	return err;
+}
+
+static void memory_of_devices(void **state)
+{
+	const struct dmabuf_args good = {.offset = 4096 + 16, .length = 8000, .iova = 0x10};
+	int other = memfd_create("other", MFD_CLOEXEC), fd = memfd_create("dmabuf", MFD_CLOEXEC);
+	struct dmabuf_args a = good;
+	struct rdma_entry entry;
+	uint32_t mr, key;
+	char bytes[100];
+
+	assert_true(fd >= 0 && other >= 0);
+	assert_int_equal(ftruncate(fd, 16384) | ftruncate(other, 16384), 0);
+	make_world(IB_UVERBS_QPT_DRIVER, -1);
+	a.fd = other;
+	assert_int_equal(reg_dmabuf(w.pd, &a, &mr, &key), EINVAL);
+	a.fd = 1000;
+	assert_int_equal(reg_dmabuf(w.pd, &a, &mr, &key), EBADF);
+	a.fd = fd;
+	assert_int_equal(reg_dmabuf(w.pd + 1000, &a, &mr, &key), EINVAL);
+	a.iova = 0x11;
+	assert_int_equal(reg_dmabuf(w.pd, &a, &mr, &key), EINVAL);
+	a.iova = 0x10;
+	a.length = UINT64_MAX - 100;
+	assert_int_equal(reg_dmabuf(w.pd, &a, &mr, &key), EINVAL);
+	a.length = 0;
+	assert_int_equal(reg_dmabuf(w.pd, &a, &mr, &key), EINVAL);
+	a.length = 16384 - a.offset + 1;
+	assert_int_equal(reg_dmabuf(w.pd, &a, &mr, &key), EINVAL);
+	a.length = 8000;
+	assert_int_equal(reg_dmabuf(w.pd, &a, &mr, &key), 0);
+	/* Bytes go to where the buffer has them, from addresses that are the region's own. */
+	memset((void *)FUZZ_MEMORY, 'd', 100);
+	entry = rdma(EFA_IO_RDMA_WRITE, 0x10 + 50, FUZZ_MEMORY, 100);
+	entry.remote.rkey = key;
+	assert_int_equal(post(&entry, 0, 0)->common.status, 0);
+	assert_int_equal(pread(fd, bytes, 100, 4096 + 16 + 50), 100);
+	assert_memory_equal(bytes, (void *)FUZZ_MEMORY, 100);
+	entry = rdma(EFA_IO_RDMA_WRITE, 0x10 + 8000 - 99, FUZZ_MEMORY, 100);
+	entry.remote.rkey = key;
+	assert_int_equal(post(&entry, 1, 1)->common.status, SRD_EFA_REMOTE_ERROR_BAD_ADDRESS);
+	assert_int_equal(destroy(UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, mr), 0);
+	close(fd);
+	close(other);
 }
 
 static void receives_say_what_came(void **state)
@@ -806,14 +900,23 @@ static void groups_that_are_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(calls_that_are_none),          TEST(what_the_device_says),
-		TEST(objects_that_cannot_be),       TEST(queues_that_cannot_be),
-		TEST(states_are_the_models),        TEST(bytes_move),
-		TEST(receives_say_what_came),       TEST(datagrams_have_a_header),
-		TEST(nonsense_ends_the_queue_pair), TEST(events_are_read_or_taken_back),
-		TEST(addresses_that_are_not_there), TEST(memory_of_others),
-		TEST(the_dead_leave_nothing),       TEST(locks_of_the_dead),
+		TEST(calls_that_are_none),
+		TEST(what_the_device_says),
+		TEST(objects_that_cannot_be),
+		TEST(queues_that_cannot_be),
+		TEST(states_are_the_models),
+		TEST(bytes_move),
+		TEST(receives_say_what_came),
+		TEST(datagrams_have_a_header),
+		TEST(nonsense_ends_the_queue_pair),
+		TEST(events_are_read_or_taken_back),
+		TEST(addresses_that_are_not_there),
+		TEST(memory_of_others),
+		TEST(the_dead_leave_nothing),
+		TEST(locks_of_the_dead),
 		TEST(groups_that_are_none),
+		TEST(attributes_that_are_not_known),
+		TEST(memory_of_devices),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
