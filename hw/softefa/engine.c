@@ -118,6 +118,14 @@ static uint32_t recv_doorbell(struct soft_object *object)
 	return count;
 }
 
+bool soft_doorbell_waits(const struct soft_object *object)
+{
+	const struct soft_ring *sq = &object->qp.sq, *rq = &object->qp.rq;
+
+	return (sq->entries && (uint16_t)(doorbell_word(sq) - sq->done)) ||
+	       (rq->entries && (uint16_t)(doorbell_word(rq) - rq->done));
+}
+
 uint32_t soft_doorbell(struct soft_object *object)
 {
 	uint32_t taken = recv_doorbell(object) + send_doorbell(object);

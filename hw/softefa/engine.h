@@ -17,6 +17,8 @@ void soft_engine_attach(struct srd_model *model);
 uint32_t soft_doorbell(struct soft_object *qp);
 /* How far the program has read CQ, as far as it told; with several rings it does not tell. */
 void soft_cq_look(struct soft_object *cq);
+/* Whether there is anything that it would take. */
+bool soft_doorbell_waits(const struct soft_object *qp);
 /* The program has read entries, or asks for an event. */
 void soft_cq_doorbell(struct soft_object *cq);
 

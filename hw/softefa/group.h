@@ -36,6 +36,13 @@ enum soft_clock {
 	SOFT_CLOCK_CALLED, /* time passes in the program's own calls only */
 };
 
+/* How the device learns of work; wrap.h. */
+enum soft_doorbell {
+	SOFT_DOORBELL_AUTO,    /* function pointers, where they can be wrapped */
+	SOFT_DOORBELL_TRAPPED, /* never those */
+	SOFT_DOORBELL_WATCHED, /* nor traps */
+};
+
 enum soft_kind {
 	SOFT_FREE,
 	SOFT_PD,
@@ -76,6 +83,7 @@ struct soft_qp {
 	uint32_t recv_cq;
 	uint32_t next_raw; /* list of those that nobody tells of doorbells */
 	uint32_t stalls;
+	uint32_t untold; /* looks at a doorbell that nobody tells of, one after the other */
 	uint16_t qpn;
 	bool raw;
 	bool ud;
@@ -128,6 +136,7 @@ struct soft_group {
 	uint32_t num_hosts; /* devices given out so far */
 	uint32_t clock;     /* enum soft_clock */
 	uint32_t copied;    /* no memory is to be shared */
+	uint32_t doorbell;  /* enum soft_doorbell */
 	uint32_t broken;
 	pthread_mutex_t lock;
 	uint32_t objects_high;

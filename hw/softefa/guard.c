@@ -10,6 +10,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct sigaction before_segv, before_bus;
 static bool installed;
 static __thread sigjmp_buf *volatile way_out;
+static soft_guard_fn *handler;
 
 static void pass_on(int signal, siginfo_t *info, void *context)
 {
@@ -30,6 +31,8 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 {
 	if (way_out)
 		siglongjmp(*way_out, 1);
+	if (signal == SIGSEGV && handler && handler(info, context))
+		return;
 	pass_on(signal, info, context);
 }
 
@@ -55,6 +58,11 @@ void soft_guard_install(void)
 	install_one(SIGSEGV, &action, &before_segv);
 	install_one(SIGBUS, &action, &before_bus);
 	installed = true;
+}
+
+void soft_guard_on_fault(soft_guard_fn *fn)
+{
+	handler = fn;
 }
 
 bool soft_guard_sigaction(int signal, const struct sigaction *action, struct sigaction *old)

@@ -17,6 +17,9 @@ bool soft_guarded_copy(void *to, const void *from, size_t length);
 
 /* Put our handlers in place, unless they are. */
 void soft_guard_install(void);
+/* Ask FN about each SIGSEGV first: true, it is dealt with. */
+typedef bool soft_guard_fn(siginfo_t *info, void *context);
+void soft_guard_on_fault(soft_guard_fn *fn);
 /* As sigaction, for a handler of the program's beside ours; false: SIGNAL is not ours. */
 bool soft_guard_sigaction(int signal, const struct sigaction *action, struct sigaction *old);
 

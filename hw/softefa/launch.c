@@ -28,6 +28,8 @@
 
 #define NAP_SHORT 50000     /* ns, while the supervisor has to move the device itself */
 #define NAP_LONG  1000000   /* while others do */
+#define NAP_WATCH 4000000   /* while doorbells are watched that nobody rings */
+#define UNTOLD    3         /* looks */
 #define NAP_IDLE  100000000 /* while nothing is under way; processes may end unseen so long */
 
 struct supervisor {
@@ -194,9 +196,28 @@ static void note_stalls(void)
 	}
 }
 
+/*
+ * Doorbells that were rung long ago while those who tell of them said nothing: the program
+ * has found the rings without being told. From now on they are watched.
+ */
+static void find_untold(void)
+{
+	for (uint32_t i = 1; i <= soft.group->objects_high; i++) {
+		struct soft_object *object = soft_object(i);
+
+		if (object->kind != SOFT_QP || object->qp.raw)
+			continue;
+		if (!soft_doorbell_waits(object))
+			object->qp.untold = 0;
+		else if (++object->qp.untold == UNTOLD)
+			soft_engine_qp_raw(object);
+	}
+}
+
 /* Move the device, unless somebody did since the last look. */
 static void help(struct supervisor *s)
 {
+	uint64_t longest;
 	uint32_t moved;
 
 	if (soft.group->called != s->called || soft_lock()) {
@@ -207,13 +228,15 @@ static void help(struct supervisor *s)
 	moved = soft_raw_doorbells();
 	if (!moved && srd_model_busy(&soft.model))
 		note_stalls();
+	find_untold();
 	moved += soft_run(NULL);
 	s->called = soft.group->called;
 	soft_unlock();
+	longest = srd_model_busy(&soft.model) ? NAP_LONG : NAP_WATCH;
 	if (moved)
 		s->nap = NAP_SHORT;
 	else
-		s->nap = s->nap * 2 < NAP_LONG ? s->nap * 2 : NAP_LONG;
+		s->nap = s->nap * 2 < longest ? s->nap * 2 : longest;
 }
 
 /* Also while somebody moved it just now: to be woken for each request would cost them more. */
@@ -251,8 +274,12 @@ static int supervise(struct supervisor *s)
 			break;
 		bury(s);
 		active = under_way(s);
-		if (active)
+		if (active) {
 			help(s);
+		} else if (soft.group->clock == SOFT_CLOCK_AUTO && !soft_lock()) {
+			find_untold();
+			soft_unlock();
+		}
 		nap(s, seen, !active);
 	}
 	bury(s);
@@ -297,8 +324,10 @@ static int prepare(const struct srd_launch_options *options, const struct soft_f
 		err = record(options->record, folder, error);
 	if (err)
 		return err;
-	if (folder->fresh)
+	if (folder->fresh) {
 		soft.group->copied = options->copied;
+		soft.group->doorbell = options->doorbell;
+	}
 	first = soft.group->num_hosts;
 	if (first + options->devices > SRD_MODEL_MAX_HOSTS)
 		return srd_error_set(error, -EMFILE, "the group has %u devices; %u are the most",

@@ -15,15 +15,20 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <infiniband/verbs.h>
 #include <linux/netlink.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
 #include "files.h"
 #include "guard.h"
+#include "group.h"
+#include "trap.h"
+#include "wrap.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -173,6 +178,57 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	if (request == RDMA_VERBS_IOCTL && soft_device_of_fd(fd) >= 0)
 		return soft_ioctl(fd, argument);
 	return REAL(ioctl)(fd, request, argument);
+}
+
+#define MMAP(name, type)                                                                     \
+	EXPORT void *name(void *at, size_t length, int prot, int flags, int fd, type offset) \
+	{                                                                                    \
+		void *mapped = REAL(name)(at, length, prot, flags, fd, offset);              \
+                                                                                             \
+		if (mapped != MAP_FAILED && fd >= 0 && soft_file_of_fd(fd))                  \
+			soft_trap_note(soft_file_of_fd(fd), (uint64_t)offset, mapped);       \
+		return mapped;                                                               \
+	}
+MMAP(mmap, off_t)
+MMAP(mmap64, off64_t)
+
+/*
+ * rdma-core 65: what a program does with the rings that it is told of, no function pointer
+ * tells of.
+ */
+int efadv_query_qp_wqs(struct ibv_qp *qp, void *sq_attr, void *rq_attr, uint32_t length);
+EXPORT int efadv_query_qp_wqs(struct ibv_qp *qp, void *sq_attr, void *rq_attr, uint32_t length)
+{
+	int err = REAL(efadv_query_qp_wqs)(qp, sq_attr, rq_attr, length);
+
+	if (!err)
+		soft_rings_exposed(soft_file_of_fd(qp->context->cmd_fd), qp->handle);
+	return err;
+}
+
+/* A fault that is blocked would end the program and not come to our handler. */
+static const sigset_t *without_faults(const sigset_t *set, int how, sigset_t *copy)
+{
+	if (!set || how == SIG_UNBLOCK)
+		return set;
+	*copy = *set;
+	sigdelset(copy, SIGSEGV);
+	sigdelset(copy, SIGBUS);
+	return copy;
+}
+
+EXPORT int sigprocmask(int how, const sigset_t *restrict set, sigset_t *restrict old)
+{
+	sigset_t copy;
+
+	return REAL(sigprocmask)(how, without_faults(set, how, &copy), old);
+}
+
+EXPORT int pthread_sigmask(int how, const sigset_t *restrict set, sigset_t *restrict old)
+{
+	sigset_t copy;
+
+	return REAL(pthread_sigmask)(how, without_faults(set, how, &copy), old);
 }
 
 /* Handlers of faults stand behind ours. */

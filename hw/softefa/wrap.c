@@ -8,6 +8,7 @@
 #include "engine.h"
 #include "files.h"
 #include "memory.h"
+#include "trap.h"
 #include "wrap.h"
 
 #define TRIES  1000 /* for the lock, before a thread sleeps on it */
@@ -213,17 +214,14 @@ static void wrap_cq(uint32_t handle, const struct ibv_context *context)
 	cq->start_poll = start_poll;
 }
 
-void soft_wrap_qp(struct soft_object *object)
+static bool wrap_qp(const struct soft_object *object)
 {
 	uint32_t handle = soft_handle(object);
+	struct ibv_qp *qp = find_qp(object);
 	struct ibv_qp_ex *ex;
-	struct ibv_qp *qp;
 
-	if (real_wr_complete[handle] || !object->qp.raw)
-		return;
-	qp = find_qp(object);
 	if (!qp || !wrap_context(qp->context))
-		return;
+		return false;
 	wrap_cq(object->qp.send_cq, qp->context);
 	wrap_cq(object->qp.recv_cq, qp->context);
 	/* libefa has both in one structure, with functions where they were asked for. */
@@ -232,11 +230,34 @@ void soft_wrap_qp(struct soft_object *object)
 		real_wr_complete[handle] = ex->wr_complete;
 		ex->wr_complete = wr_complete;
 	}
-	soft_engine_qp_told(object);
+	return true;
+}
+
+void soft_wrap_qp(struct soft_object *object)
+{
+	uint32_t how = soft.group->doorbell;
+
+	if (!object->qp.raw || how == SOFT_DOORBELL_WATCHED)
+		return;
+	if ((how == SOFT_DOORBELL_AUTO && wrap_qp(object)) || soft_trap_qp(object))
+		soft_engine_qp_told(object);
+}
+
+void soft_rings_exposed(uint32_t file, uint32_t handle)
+{
+	struct soft_object *qp;
+
+	if (soft_lock())
+		return;
+	qp = soft_object_find(handle, SOFT_QP, file);
+	if (qp && soft.group->doorbell == SOFT_DOORBELL_AUTO && !soft_trap_qp(qp))
+		soft_engine_qp_raw(qp);
+	soft_unlock();
 }
 
 void soft_unwrap_qp(uint32_t handle)
 {
+	soft_untrap_qp(soft_object(handle));
 	real_wr_complete[handle] = NULL;
 }
 
@@ -250,7 +271,8 @@ void soft_unwrap_file(uint32_t file)
 	for (uint32_t i = 1; i <= soft.group->objects_high; i++) {
 		if (soft_object(i)->file != file)
 			continue;
-		real_wr_complete[i] = NULL;
+		if (soft_object(i)->kind == SOFT_QP)
+			soft_unwrap_qp(i);
 		real_start_poll[i] = NULL;
 	}
 }

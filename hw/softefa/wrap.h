@@ -4,8 +4,9 @@
  * through function pointers of public structures (ibv_context, ibv_qp_ex, ibv_cq_ex), which
  * are found from the names that libibverbs gives the kernel for its objects. Each then runs
  * the library's own function and moves the device. Where what is found there does not look
- * like it (rings of a program's own), the queue pair stays "raw" and its doorbells are
- * looked at by the supervisor and by all calls that move the device. With the lock held.
+ * like it, or the program was given the rings themselves, the doorbells trap (trap.h). Where
+ * they cannot, the queue pair stays "raw": its doorbells are looked at by the supervisor and
+ * by all calls that move the device. With the lock held, unless a function says otherwise.
  */
 #ifndef SRD_SOFTEFA_WRAP_H
 #define SRD_SOFTEFA_WRAP_H
@@ -14,6 +15,8 @@
 
 /* Wrap what can be of a queue pair that was just modified, and its completion queues. */
 void soft_wrap_qp(struct soft_object *qp);
+/* The library tells the program where the rings of that queue pair are. Without the lock. */
+void soft_rings_exposed(uint32_t file, uint32_t handle);
 void soft_unwrap_qp(uint32_t handle);
 void soft_unwrap_cq(uint32_t handle);
 void soft_unwrap_file(uint32_t file);

@@ -187,6 +187,10 @@ local commands = {
 					.. "after a millisecond. called: the device moves in the program's calls only, so that a "
 					.. "run of one thread is repeated exactly by its seed; a program that never polls "
 					.. "waits for ever." },
+			{ "doorbell", kind = "text", arg = "HOW", default = "auto", group = "What runs",
+				help = "How the device learns of work. auto: through the library's functions, and where "
+					.. "a program fills the rings by itself, by a trap. trapped: always by a trap. "
+					.. "watched: by looking, which is slowest. Given by the first of a group." },
 			{ "memory", kind = "text", arg = "HOW", default = "shared", group = "What runs",
 				help = "How processes reach each other's memory. shared: by mapping what they register, "
 					.. "where it is private memory of a process of one thread, else as with copied. "

@@ -14,6 +14,11 @@
 
 #define MAX_DEPTH 32768 /* libefa's counters of a queue have 16 bits */
 
+/* Numbers of what was chosen. */
+struct choices {
+	int clock, memory, doorbell;
+};
+
 static void say(const char *text)
 {
 	srd_cli_warning("%s", text);
@@ -37,20 +42,32 @@ static int open_profile(const struct srd_cli_exec_options *options, struct srd_p
 	return rc;
 }
 
-static int check_choice(const char *given, const char *what, const char *one, const char *other,
-			struct srd_error *error)
+/* The number of GIVEN among NAMES; -EINVAL with *error. */
+static int choose(const char *given, const char *what, const char *const names[3],
+		  struct srd_error *error)
 {
-	if (!strcmp(given, one) || !strcmp(given, other))
-		return 0;
-	return srd_error_set(error, -EINVAL, "\"%s\" is no %s; there are: %s, %s", given, what, one,
-			     other);
+	for (int i = 0; i < 3 && names[i]; i++)
+		if (!strcmp(given, names[i]))
+			return i;
+	return srd_error_set(error, -EINVAL, "\"%s\" is no %s; there are: %s, %s%s%s", given, what,
+			     names[0], names[1], names[2] ? ", " : "", names[2] ? names[2] : "");
 }
 
-static int check_choices(const struct srd_cli_exec_options *options, struct srd_error *error)
+static int read_choices(const struct srd_cli_exec_options *options, struct choices *choices,
+			struct srd_error *error)
 {
-	int rc = check_choice(options->clock, "clock", "auto", "called", error);
+	static const char *const clocks[3] = {"auto", "called"};
+	static const char *const memories[3] = {"shared", "copied"};
+	static const char *const doorbells[3] = {"auto", "trapped", "watched"};
 
-	return rc ? rc : check_choice(options->memory, "way to memory", "shared", "copied", error);
+	choices->clock = choose(options->clock, "clock", clocks, error);
+	if (choices->clock < 0)
+		return choices->clock;
+	choices->memory = choose(options->memory, "way to memory", memories, error);
+	if (choices->memory < 0)
+		return choices->memory;
+	choices->doorbell = choose(options->doorbell, "way to learn of work", doorbells, error);
+	return choices->doorbell < 0 ? choices->doorbell : 0;
 }
 
 static int program_status(int status)
@@ -59,7 +76,8 @@ static int program_status(int status)
 }
 
 static int launch(const struct srd_cli_exec_options *options, const struct srd_profile *profile,
-		  const struct srd_cli_program *program, char **argv, int *status)
+		  const struct choices *choices, const struct srd_cli_program *program, char **argv,
+		  int *status)
 {
 	struct srd_launch_options launch = {
 		.profile = profile,
@@ -67,8 +85,9 @@ static int launch(const struct srd_cli_exec_options *options, const struct srd_p
 		.devices = options->devices   ? (uint32_t)options->devices
 			   : profile->devices ? profile->devices
 					      : 1,
-		.called_clock = !strcmp(options->clock, "called"),
-		.copied = !strcmp(options->memory, "copied"),
+		.called_clock = choices->clock,
+		.copied = choices->memory,
+		.doorbell = (uint32_t)choices->doorbell,
 		.group = options->group,
 		.record = srd_cli_program_wanted(program) ? &program->record : NULL,
 		.argv = argv,
@@ -88,7 +107,7 @@ static int launch(const struct srd_cli_exec_options *options, const struct srd_p
 
 /* The program, with whatever watches it. Returns the exit status. */
 static int run(const struct srd_cli_exec_options *options, const struct srd_profile *profile,
-	       char **argv)
+	       const struct choices *choices, char **argv)
 {
 	struct srd_trace_run trace_run = {
 		.script = argv[0],
@@ -111,7 +130,7 @@ static int run(const struct srd_cli_exec_options *options, const struct srd_prof
 	if (rc)
 		status = srd_cli_refuse("%s", error.message);
 	else
-		rc = launch(options, profile, &program, argv, &status);
+		rc = launch(options, profile, choices, &program, argv, &status);
 	ended = srd_cli_program_close(&program, &violations, &error);
 	if (rc)
 		return status;
@@ -142,6 +161,7 @@ int srd_cli_exec(const struct srd_cli_exec_options *options)
 	const struct srd_cli_list *words = &options->arguments;
 	struct srd_error error = {0};
 	struct srd_profile profile;
+	struct choices choices;
 	char **argv;
 	int status;
 
@@ -149,7 +169,7 @@ int srd_cli_exec(const struct srd_cli_exec_options *options)
 		srd_cli_error("this srdlab was built without rdma-core, and so without a device");
 		return SRD_EXIT_INTERNAL;
 	}
-	if (open_profile(options, &profile, &error) || check_choices(options, &error) ||
+	if (open_profile(options, &profile, &error) || read_choices(options, &choices, &error) ||
 	    check_written(options, &error))
 		return srd_cli_refuse("%s", error.message);
 	if (options->suppressions && !options->rules)
@@ -162,7 +182,7 @@ int srd_cli_exec(const struct srd_cli_exec_options *options)
 		return SRD_EXIT_INTERNAL;
 	}
 	memcpy(argv, words->items, (size_t)words->count * sizeof(*argv));
-	status = run(options, &profile, argv);
+	status = run(options, &profile, &choices, argv);
 	srd_free(argv);
 	return status;
 }

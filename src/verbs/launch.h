@@ -29,6 +29,7 @@ struct srd_launch_options {
 	uint32_t devices;
 	bool called_clock; /* time passes in the program's calls only */
 	bool copied;       /* memory of other processes is never mapped, only copied */
+	uint32_t doorbell; /* how the device learns of work: auto, trapped, watched */
 	const char *group; /* programs of one group reach each other; NULL: this one alone */
 	char **argv;       /* ends with NULL */
 	const struct srd_launch_record *record; /* NULL: no events are wanted */

@@ -46,6 +46,9 @@ struct end_name {
 		}                                                       \
 	} while (0)
 
+/* What a program wants to do with its queue pair before that gets a state. */
+static void (*end_before_init)(struct end *end);
+
 /* Memory that processes share from fork on. */
 static inline void *end_common(size_t size)
 {
@@ -122,6 +125,8 @@ static inline void end_open(struct end *end, void *memory, size_t size)
 	must(!ibv_query_gid(end->context, 1, 0, &to.grh.dgid));
 	end->ah = ibv_create_ah(end->pd, &to);
 	must(end->ah);
+	if (end_before_init)
+		end_before_init(end);
 	end_modify(end, IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
 	end_modify(end, IBV_QPS_RTR, 0);
 	end_modify(end, IBV_QPS_RTS, IBV_QP_SQ_PSN);

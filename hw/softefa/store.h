@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The instruction that a signal handler was called for: what it stores, and how to go on
+ * behind it. x86-64 and aarch64, and of these what compilers make of a 32-bit store.
+ */
+#ifndef SRD_SOFTEFA_STORE_H
+#define SRD_SOFTEFA_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Whether there is a decoder for this processor. */
+bool soft_store_known(void);
+/* CONTEXT is the handler's. False: it is no such store; then nothing has changed. */
+bool soft_store_skip(void *context, uint32_t *value);
+
+/*
+ * x86-64: bytes of the instruction at CODE, 0: it is not one of these. *REG is the number of
+ * the register that is stored, -1: *VALUE is.
+ */
+size_t soft_store_x86(const uint8_t *code, int *reg, uint32_t *value);
+/* aarch64: the same of one instruction; register 31 is zero. */
+bool soft_store_arm(uint32_t code, int *reg);
+
+#endif
