@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "engine.h"
@@ -41,6 +42,14 @@ close_fd:
 	return at;
 }
 
+/* 0: it is not known. */
+static uint64_t pid_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) ? 0 : st.st_ino;
+}
+
 static int map_group(const char *folder, int flags, uint64_t size)
 {
 	uint64_t rings = RINGS_SIZE;
@@ -54,6 +63,7 @@ static int map_group(const char *folder, int flags, uint64_t size)
 		return -errno;
 	}
 	soft.group = group;
+	soft.namespace = pid_namespace();
 	soft.group_size = size;
 	snprintf(soft.folder, sizeof(soft.folder), "%s", folder);
 	return 0;
@@ -170,6 +180,8 @@ int soft_process_enter(void)
 			continue;
 		g->process[i].pid = getpid();
 		g->process[i].generation++;
+		g->process[i].namespace = pid_namespace();
+		soft.namespace = g->process[i].namespace;
 		g->process[i].shared.num = 0;
 		lock_init(&g->process[i].life);
 		pthread_mutex_lock(&g->process[i].life);

@@ -119,6 +119,7 @@ struct soft_object {
 struct soft_process {
 	int32_t pid; /* 0: free */
 	uint32_t generation;
+	uint64_t namespace;        /* that its pid is of */
 	pthread_mutex_t life;      /* robust, and held as long as the thread that entered lives */
 	struct soft_ranges shared; /* memory that the others can map: share.h */
 	bool exits;                /* it has ended by itself */
@@ -165,8 +166,9 @@ struct soft_view {
 	struct soft_group *group;
 	uint8_t *rings;
 	struct srd_model model;
-	uint32_t process; /* its slot; 0: it has none */
-	bool shares;      /* what it registers, where it can */
+	uint32_t process;   /* its slot; 0: it has none */
+	bool shares;        /* what it registers, where it can */
+	uint64_t namespace; /* of its pid */
 	size_t group_size;
 	struct soft_events *events; /* NULL: nobody wants any */
 	uint32_t made;              /* the last object of soft_object_new */

@@ -167,6 +167,9 @@ static bool has_ended(struct supervisor *s, uint32_t i)
 		s->slot[i] = p->generation;
 		s->pidfd[i] = (int)syscall(SYS_pidfd_open, p->pid, 0);
 	}
+	/* Its number means nothing here. */
+	if (p->namespace != soft.namespace)
+		return !soft_process_lives(i);
 	fd.fd = s->pidfd[i];
 	if (fd.fd < 0)
 		return kill(p->pid, 0) && errno == ESRCH;
