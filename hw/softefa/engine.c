@@ -291,6 +291,24 @@ void soft_engine_qp_told(struct soft_object *qp)
 	qp->qp.raw = false;
 }
 
+void soft_engine_recount(void)
+{
+	struct soft_group *g = soft.group;
+
+	g->armed = 0;
+	g->first_raw = 0;
+	for (uint32_t i = 1; i <= g->objects_high; i++) {
+		struct soft_object *object = soft_object(i);
+
+		if (object->kind == SOFT_CQ && object->cq.armed)
+			g->armed++;
+		if (object->kind == SOFT_QP && object->qp.raw) {
+			object->qp.next_raw = g->first_raw;
+			g->first_raw = i;
+		}
+	}
+}
+
 void soft_supervisor_wake(void)
 {
 	struct soft_group *g = soft.group;

@@ -34,6 +34,9 @@ uint32_t soft_raw_doorbells(void);
 void soft_engine_qp_raw(struct soft_object *qp);
 void soft_engine_qp_told(struct soft_object *qp);
 
+/* What is counted and listed, anew: a process ended in the middle of it. */
+void soft_engine_recount(void);
+
 /* There is work that somebody has to see to, should the program not call. */
 void soft_supervisor_wake(void);
 

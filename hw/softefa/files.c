@@ -24,10 +24,11 @@
 #define MAX_FDS 4096
 
 /* What a descriptor is; by number. */
-static struct {
+static struct entry {
 	uint32_t file;    /* of a device; 0: none */
 	uint32_t channel; /* object; 0: none */
 	uint16_t number;
+	ino_t inode; /* of what was opened: it may be closed without a word to us */
 } fds[MAX_FDS];
 
 static pthread_mutex_t attach_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -108,6 +109,13 @@ static int attach(void)
 	return err;
 }
 
+static ino_t inode_of(int fd)
+{
+	struct stat st;
+
+	return soft_real_fstat(fd, &st) ? 0 : st.st_ino;
+}
+
 int soft_device_open(int number)
 {
 	char path[192];
@@ -124,9 +132,12 @@ int soft_device_open(int number)
 	err = fd < MAX_FDS ? soft_lock() : EMFILE;
 	if (!err) {
 		err = srd_model_device_open(&soft.model, first_host() + (uint32_t)number);
-		fds[fd].file = ++soft.group->next_file;
-		fds[fd].number = (uint16_t)number;
-		soft_context_opened(fds[fd].file, soft_host_of_fd(fd));
+		if (!err) {
+			fds[fd] = (struct entry){.file = ++soft.group->next_file,
+						 .number = (uint16_t)number,
+						 .inode = inode_of(fd)};
+			soft_context_opened(fds[fd].file, soft_host_of_fd(fd));
+		}
 		soft_unlock();
 	}
 	if (!err)
@@ -136,9 +147,26 @@ int soft_device_open(int number)
 	return -1;
 }
 
+/* What FD is, NULL: none of ours, or none any more. */
+static struct entry *entry_of(int fd)
+{
+	struct entry *entry;
+
+	if (fd < 0 || fd >= MAX_FDS || (!fds[fd].file && !fds[fd].channel))
+		return NULL;
+	entry = &fds[fd];
+	/* Closed by dup2, close_range or a system call of its own, and something else now. */
+	if (inode_of(fd) == entry->inode)
+		return entry;
+	soft_fd_close(fd);
+	return NULL;
+}
+
 int soft_device_of_fd(int fd)
 {
-	return fd >= 0 && fd < MAX_FDS && fds[fd].file ? fds[fd].number : -1;
+	const struct entry *entry = entry_of(fd);
+
+	return entry && entry->file ? entry->number : -1;
 }
 
 uint32_t soft_file_of_fd(int fd)
@@ -148,13 +176,35 @@ uint32_t soft_file_of_fd(int fd)
 
 struct soft_object *soft_channel_of(int fd)
 {
-	return fd >= 0 && fd < MAX_FDS && fds[fd].channel ? soft_object(fds[fd].channel) : NULL;
+	const struct entry *entry = entry_of(fd);
+
+	return entry && entry->channel && soft_object(entry->channel)->kind == SOFT_CHANNEL
+		       ? soft_object(entry->channel)
+		       : NULL;
 }
 
 void soft_channel_note(int fd, struct soft_object *channel)
 {
 	if (fd < MAX_FDS)
-		fds[fd].channel = soft_handle(channel);
+		fds[fd] = (struct entry){.channel = soft_handle(channel), .inode = inode_of(fd)};
+}
+
+/* While the program has its queues mapped the kernel keeps it, and so its objects. */
+static bool is_mapped(uint32_t file)
+{
+	for (uint32_t i = 1; i <= soft.group->objects_high; i++)
+		if (soft_object(i)->file == file &&
+		    (soft_object(i)->kind == SOFT_QP || soft_object(i)->kind == SOFT_CQ))
+			return true;
+	return false;
+}
+
+static bool has_another_fd(uint32_t file)
+{
+	for (int fd = 0; fd < MAX_FDS; fd++)
+		if (fds[fd].file == file)
+			return true;
+	return false;
 }
 
 void soft_fd_close(int fd)
@@ -164,20 +214,31 @@ void soft_fd_close(int fd)
 	if (fd < 0 || fd >= MAX_FDS)
 		return;
 	file = fds[fd].file;
-	fds[fd].channel = 0;
-	fds[fd].file = 0;
-	if (!file)
+	host = first_host() + fds[fd].number;
+	fds[fd] = (struct entry){0};
+	if (!file || has_another_fd(file))
 		return;
-	host = soft_host_of_fd(fd);
 	line = soft_stack();
 	if (soft_lock())
 		return;
 	if (soft_events_wanted())
 		soft_tell_close(file, host, line);
 	soft_context_closed(file);
-	soft_unwrap_file(file);
-	soft_file_release(file);
+	if (!is_mapped(file))
+		soft_file_release(file);
 	soft_unlock();
+}
+
+void soft_fd_copy(int from, int to)
+{
+	const struct entry *entry = entry_of(from);
+
+	if (to < 0 || to >= MAX_FDS || to == from)
+		return;
+	if (fds[to].file || fds[to].channel)
+		soft_fd_close(to);
+	if (entry)
+		fds[to] = *entry;
 }
 
 int soft_ioctl(int fd, void *argument)

@@ -21,8 +21,11 @@ int soft_device_of_fd(int fd);
 uint32_t soft_file_of_fd(int fd);
 /* The host of the model that the device FD is on. */
 uint32_t soft_host_of_fd(int fd);
-/* FD is about to be closed. */
+/* FD is about to be closed; TO is what FROM is, from now on. */
 void soft_fd_close(int fd);
+void soft_fd_copy(int from, int to);
+/* preload.c: fstat, as it was. */
+int soft_real_fstat(int fd, struct stat *st);
 /* RDMA_VERBS_IOCTL on a device: 0, or -1 with errno. */
 int soft_ioctl(int fd, void *argument);
 

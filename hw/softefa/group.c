@@ -133,7 +133,10 @@ static void recover(void)
 	char text[sizeof(soft.group->complaint)];
 
 	pthread_mutex_consistent(&soft.group->lock);
+	soft_engine_recount();
 	if (!srd_model_audit(&soft.model, text, sizeof(text)))
+		return;
+	if (!srd_model_repair(&soft.model) && !srd_model_audit(&soft.model, text, sizeof(text)))
 		return;
 	snprintf(soft.group->complaint, sizeof(soft.group->complaint),
 		 "a process died in the middle of a call and left the device broken: %.150s", text);

@@ -396,7 +396,6 @@ int soft_destroy_cq(struct soft_call *call)
 	if (cq->users)
 		return EBUSY;
 	r.comp_events_reported = soft_channel_forget(cq);
-	soft_unwrap_cq(soft_handle(cq));
 	soft_object_destroy(cq);
 	return soft_out(call, UVERBS_ATTR_DESTROY_CQ_RESP, &r, sizeof(r));
 }

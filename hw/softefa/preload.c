@@ -161,6 +161,50 @@ EXPORT int access(const char *path, int mode)
 	return soft_device_of_path(path) >= 0 ? 0 : REAL(access)(path, mode);
 }
 
+int soft_real_fstat(int fd, struct stat *st)
+{
+	return REAL(fstat)(fd, st);
+}
+
+static int copied(int from, int to)
+{
+	if (to >= 0)
+		soft_fd_copy(from, to);
+	return to;
+}
+
+EXPORT int dup(int fd)
+{
+	return copied(fd, REAL(dup)(fd));
+}
+
+EXPORT int dup2(int fd, int to)
+{
+	return copied(fd, REAL(dup2)(fd, to));
+}
+
+EXPORT int dup3(int fd, int to, int flags)
+{
+	return copied(fd, REAL(dup3)(fd, to, flags));
+}
+
+#define FCNTL(name)                                                                          \
+	EXPORT int name(int fd, int command, ...)                                            \
+	{                                                                                    \
+		va_list args;                                                                \
+		void *argument;                                                              \
+		int result;                                                                  \
+                                                                                             \
+		va_start(args, command);                                                     \
+		argument = va_arg(args, void *);                                             \
+		va_end(args);                                                                \
+		result = REAL(name)(fd, command, argument);                                  \
+		return command == F_DUPFD || command == F_DUPFD_CLOEXEC ? copied(fd, result) \
+									: result;            \
+	}
+FCNTL(fcntl)
+FCNTL(fcntl64)
+
 EXPORT int close(int fd)
 {
 	soft_fd_close(fd);

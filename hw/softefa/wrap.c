@@ -18,10 +18,28 @@
 typedef int wr_complete_fn(struct ibv_qp_ex *qp);
 typedef int start_poll_fn(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr);
 
-/* The library's own functions: of all contexts, and by the handle of the object. */
+/*
+ * The library's own functions. Each is one for all objects, and stays: the program may call
+ * ours through an object that is gone from the device.
+ */
 static struct ibv_context_ops real;
-static wr_complete_fn *real_wr_complete[SOFT_MAX_OBJECTS];
-static start_poll_fn *real_start_poll[SOFT_MAX_OBJECTS];
+static wr_complete_fn *real_wr_complete;
+static start_poll_fn *real_start_poll;
+
+/*
+ * The object that HANDLE names, if it is of KIND and this process's; NULL. The number comes
+ * from a structure of the program, and what it named may be gone: with a descriptor that was
+ * closed under the library, or in a child of fork.
+ */
+static struct soft_object *mine(uint32_t handle, enum soft_kind kind)
+{
+	struct soft_object *object;
+
+	if (!soft.group || !handle || handle >= SOFT_MAX_OBJECTS)
+		return NULL;
+	object = soft_object(handle);
+	return object->kind == kind && object->process == soft.process ? object : NULL;
+}
 
 static bool something_to_do(void)
 {
@@ -45,10 +63,13 @@ static void make_room(bool arrived)
 /* The queue HANDLE is empty: move the device until it is not. False: it still is. */
 static bool advance(uint32_t handle)
 {
-	const struct soft_object *cq = soft_object(handle);
-	uint32_t before = cq->cq.arrivals;
+	const struct soft_object *cq = mine(handle, SOFT_CQ);
+	uint32_t before;
 	bool arrived;
 
+	if (!cq)
+		return false;
+	before = cq->cq.arrivals;
 	/* Whoever holds the lock moves the device. */
 	if (something_to_do() && !soft_trylock()) {
 		soft_raw_doorbells();
@@ -76,13 +97,15 @@ static int lock_patiently(void)
 /* The program has posted to the queue pair HANDLE. */
 static void posted(uint32_t handle)
 {
-	struct soft_object *qp = soft_object(handle);
+	struct soft_object *qp;
 
 	if (lock_patiently())
 		return;
-	soft_doorbell(qp);
+	qp = mine(handle, SOFT_QP);
+	if (qp)
+		soft_doorbell(qp);
 	/* Somebody may sleep until an event comes, or never look at its completions. */
-	if (soft.group->armed || qp->qp.stalls >= STALLS)
+	if (qp && (soft.group->armed || qp->qp.stalls >= STALLS))
 		soft_run(NULL);
 	soft_unlock();
 	soft_supervisor_wake();
@@ -99,21 +122,23 @@ static int poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
 
 static int start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
 {
-	start_poll_fn *own = real_start_poll[cq->handle];
-	int err = own(cq, attr);
+	int err = real_start_poll(cq, attr);
 
 	if (err != ENOENT || !advance(cq->handle))
 		return err;
-	return own(cq, attr);
+	return real_start_poll(cq, attr);
 }
 
 static int req_notify_cq(struct ibv_cq *cq, int solicited_only)
 {
 	int err = real.req_notify_cq(cq, solicited_only);
+	struct soft_object *object;
 
 	if (err || lock_patiently())
 		return err;
-	soft_cq_doorbell(soft_object(cq->handle));
+	object = mine(cq->handle, SOFT_CQ);
+	if (object)
+		soft_cq_doorbell(object);
 	soft_raw_doorbells();
 	soft_run(NULL);
 	soft_unlock();
@@ -140,7 +165,7 @@ static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_
 
 static int wr_complete(struct ibv_qp_ex *qp)
 {
-	int err = real_wr_complete[qp->qp_base.handle](qp);
+	int err = real_wr_complete(qp);
 
 	if (!err)
 		posted(qp->qp_base.handle);
@@ -204,33 +229,38 @@ static bool wrap_context(struct ibv_context *context)
 	return true;
 }
 
-static void wrap_cq(uint32_t handle, const struct ibv_context *context)
+/* False: its functions are others than those of the ones before it. */
+static bool wrap_cq(uint32_t handle, const struct ibv_context *context)
 {
 	struct ibv_cq_ex *cq = find_cq(soft_object(handle), context);
 
 	if (!cq || !cq->start_poll || cq->start_poll == start_poll)
-		return;
-	real_start_poll[handle] = cq->start_poll;
+		return true;
+	if (real_start_poll && real_start_poll != cq->start_poll)
+		return false;
+	real_start_poll = cq->start_poll;
 	cq->start_poll = start_poll;
+	return true;
+}
+
+/* libefa has both kinds in one structure, with functions where they were asked for. */
+static bool wrap_complete(struct ibv_qp_ex *ex)
+{
+	if (!ex->wr_complete || ex->wr_complete == wr_complete)
+		return true;
+	if (real_wr_complete && real_wr_complete != ex->wr_complete)
+		return false;
+	real_wr_complete = ex->wr_complete;
+	ex->wr_complete = wr_complete;
+	return true;
 }
 
 static bool wrap_qp(const struct soft_object *object)
 {
-	uint32_t handle = soft_handle(object);
 	struct ibv_qp *qp = find_qp(object);
-	struct ibv_qp_ex *ex;
 
-	if (!qp || !wrap_context(qp->context))
-		return false;
-	wrap_cq(object->qp.send_cq, qp->context);
-	wrap_cq(object->qp.recv_cq, qp->context);
-	/* libefa has both in one structure, with functions where they were asked for. */
-	ex = (struct ibv_qp_ex *)qp;
-	if (ex->wr_complete) {
-		real_wr_complete[handle] = ex->wr_complete;
-		ex->wr_complete = wr_complete;
-	}
-	return true;
+	return qp && wrap_context(qp->context) && wrap_cq(object->qp.send_cq, qp->context) &&
+	       wrap_cq(object->qp.recv_cq, qp->context) && wrap_complete((struct ibv_qp_ex *)qp);
 }
 
 void soft_wrap_qp(struct soft_object *object)
@@ -258,21 +288,4 @@ void soft_rings_exposed(uint32_t file, uint32_t handle)
 void soft_unwrap_qp(uint32_t handle)
 {
 	soft_untrap_qp(soft_object(handle));
-	real_wr_complete[handle] = NULL;
-}
-
-void soft_unwrap_cq(uint32_t handle)
-{
-	real_start_poll[handle] = NULL;
-}
-
-void soft_unwrap_file(uint32_t file)
-{
-	for (uint32_t i = 1; i <= soft.group->objects_high; i++) {
-		if (soft_object(i)->file != file)
-			continue;
-		if (soft_object(i)->kind == SOFT_QP)
-			soft_unwrap_qp(i);
-		real_start_poll[i] = NULL;
-	}
 }

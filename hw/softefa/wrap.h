@@ -18,7 +18,5 @@ void soft_wrap_qp(struct soft_object *qp);
 /* The library tells the program where the rings of that queue pair are. Without the lock. */
 void soft_rings_exposed(uint32_t file, uint32_t handle);
 void soft_unwrap_qp(uint32_t handle);
-void soft_unwrap_cq(uint32_t handle);
-void soft_unwrap_file(uint32_t file);
 
 #endif

@@ -336,6 +336,11 @@ int srd_model_set(struct srd_model *model, const char *name, uint64_t value);
 const char *srd_model_counter_name(uint32_t i);
 int srd_model_counter(const struct srd_model *model, uint32_t host, const char *name,
 		      uint64_t *value);
+/*
+ * Make a model whole again that a process left in the middle of a step; only audit knows
+ * whether it was. ENOMEM; EUCLEAN: it cannot be.
+ */
+int srd_model_repair(struct srd_model *model);
 /* 0, or EUCLEAN and a sentence. */
 int srd_model_audit(const struct srd_model *model, char *text, size_t size);
 

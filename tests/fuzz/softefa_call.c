@@ -39,10 +39,6 @@ void soft_unwrap_qp(uint32_t handle)
 {
 }
 
-void soft_unwrap_cq(uint32_t handle)
-{
-}
-
 static void take(struct input *in, void *to, size_t n)
 {
 	size_t have = n < in->left ? n : in->left;
@@ -129,9 +125,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (int i = 0; i < MAX_CALLS && in.left; i++)
 		one_call(&in);
 	soft_run(NULL);
-	fuzz_device_check();
+	/* An answer may have been wanted beside the memory that is registered. */
+	fuzz_model_check();
 	soft_file_release(FUZZ_FILE);
-	fuzz_device_check();
+	fuzz_model_check();
 	soft_unlock();
 	return 0;
 }

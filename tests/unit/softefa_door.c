@@ -47,10 +47,6 @@ void soft_unwrap_qp(uint32_t handle)
 {
 }
 
-void soft_unwrap_cq(uint32_t handle)
-{
-}
-
 /* A call that is put together attribute by attribute. */
 static uint64_t words[(sizeof(struct ib_uverbs_ioctl_hdr) +
 		       (SOFT_MAX_ATTRS + 1) * sizeof(struct ib_uverbs_attr)) /
