@@ -814,6 +814,7 @@ static pid_t start_peer(uint32_t slot, int *stop)
 	close(fds[0]);
 	*stop = fds[1];
 	soft.group->process[slot].pid = pid;
+	soft.group->process[slot].namespace = soft.namespace;
 	return pid;
 }
 
