@@ -117,6 +117,7 @@ static int mock_open(const struct srd_backend_options *options, struct srd_verbs
 	if (!door->memory)
 		goto close_model;
 	door->model.stream = options->stream;
+	door->model.chooser = options->chooser;
 	door->model.memory = (struct srd_model_memory){
 		.context = door->memory,
 		.present = memory_present,

@@ -19,6 +19,9 @@ local options = {
 		.. "\"4KiB\" }. This works on a real device too.",
 	profile = "The profile to run on: a name, or a table of fields that differ; see srdlab-profile(5). For the "
 		.. "mock only.",
+	orders = "\"all\": run it in every order in which its messages may arrive and complete, but for those that "
+		.. "do not differ in effect. For the mock only.",
+	orders_max = "How many orders are run at most; 1000 unless given, here or by --orders-max.",
 	seeds = "Whether the course depends on the seed, so that it is worth running with many. It gives the tag seeds.",
 	timeout = "The time of the scenario's clock after which it fails.",
 }

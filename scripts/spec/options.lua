@@ -46,6 +46,9 @@ sets.judge = {
 			.. "leading - takes away, as in all,-advice." },
 	{ "suppressions", kind = "text", arg = "FILE", complete = "file", group = "How it is judged",
 		help = "Violations that are known, each with a reason; they are not reported." },
+	{ "orders-max", kind = "number", arg = "N", default = "0", range = { 0, 10 ^ 9 }, group = "What runs",
+		help = "Of a scenario that asks for every order of its messages, run N at most; 0: what the "
+			.. "scenario says, or 1000." },
 }
 
 sets.sandbox = {

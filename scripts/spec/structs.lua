@@ -167,6 +167,7 @@ return {
 			f("fails", "string", { only = "in" }), f("bug", "string", { only = "in" }),
 			f("form", "string", { only = "in" }),
 			f("limits", "table", { only = "in" }), f("profile", "any", { only = "in" }),
+			f("orders", "string", { only = "in" }), f("orders_max", "u32", { range = { 1, 1000000000 } }),
 			f("seeds", "bool"), f("timeout", "time"),
 		},
 	},

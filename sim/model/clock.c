@@ -113,6 +113,8 @@ static int run(struct srd_model *m, uint64_t deadline)
 				srd_model_set_now(m, deadline);
 			return ETIMEDOUT;
 		}
+		if (unlikely(m->chooser) && !srd_choose(m))
+			return ECANCELED;
 		process(m);
 	} while (m->state->arrivals == arrivals);
 	return 0;

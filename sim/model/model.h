@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <srdlab/chooser.h>
 #include <srdlab/event.h>
 #include <srdlab/lab.h>
 #include <srdlab/profile.h>
@@ -80,8 +81,9 @@ struct srd_model {
 	struct srd_qpn_slot *qpn;
 	uint8_t *blocks;
 	struct srd_heap *heap;
-	size_t size;               /* of the arena */
-	struct srd_stream *stream; /* device events; NULL: none are wanted */
+	size_t size;                 /* of the arena */
+	struct srd_stream *stream;   /* device events; NULL: none are wanted */
+	struct srd_chooser *chooser; /* of the order of messages; NULL: time alone decides */
 	struct srd_model_memory memory;
 	struct srd_model_sink sink; /* write NULL: srd_model_cq_take reads the entries */
 };

@@ -487,6 +487,9 @@ bool srd_packet_is_stale(const struct srd_model *model, uint32_t packet);
 void srd_packet_drop(struct srd_model *model, uint32_t packet);
 void srd_packet_due(struct srd_model *model, uint32_t packet);
 
+/* choose.c: let the chooser put another event first; false: it wants none to happen. */
+bool srd_choose(struct srd_model *model);
+
 /*
  * respond.c: what the responder makes of a request whose last or only part (part_length
  * bytes from part_offset) has arrived now.

@@ -68,6 +68,7 @@ int srd_cli_lab(const struct srd_cli_lab *lab, const struct srd_cli_judge *judge
 	config->profile = profile;
 	config->device = lab->device;
 	config->rules = judge->rules;
+	config->orders_max = (uint32_t)judge->orders_max;
 	config->suppressions = judge->suppressions;
 	return rc;
 }

@@ -7,6 +7,7 @@
 
 #include "cli/lab.h"
 #include "cli/recorded.h"
+#include "lua/orders.h"
 
 /* The rules read suppressions from a path, so their text becomes a file without a name. */
 static int open_suppressions(struct srd_cli_recorded *recorded, struct srd_error *error)
@@ -26,19 +27,31 @@ static int open_suppressions(struct srd_cli_recorded *recorded, struct srd_error
 	return 0;
 }
 
+static int check_order(const char *order, struct srd_error *error)
+{
+	struct srd_orders *orders;
+	int rc = order ? srd_orders_open(order, &orders, error) : 0;
+
+	if (order && !rc)
+		srd_orders_close(orders);
+	return rc;
+}
+
 static int configure(struct srd_cli_recorded *recorded, struct srd_error *error)
 {
 	const struct srd_cli_replay_file *file = recorded->file;
 	struct srd_run_config *config = &recorded->config;
 
 	config->backend = srd_cli_backend(file->backend, error);
-	if (!config->backend)
+	if (!config->backend || check_order(file->order, error))
 		return error->code;
 	config->profile = &file->profile;
 	config->device = file->device;
 	config->seed = file->seed;
 	config->rules = file->rules;
 	config->hash = true;
+	config->order = file->order;
+	config->orders_max = file->orders_max;
 	config->sandbox = (struct srd_sandbox){
 		.memory_limit = file->memory,
 		.time_limit = file->scenario_timeout,

@@ -44,6 +44,8 @@ struct srd_cli_replay_file {
 	const char *scheduler;
 	const char *rules;
 	const char *suppressions;  /* the file's text; NULL: there was none */
+	const char *order;         /* of its messages; NULL: all, or its own */
+	uint32_t orders_max;       /* 0: as the scenario says */
 	uint64_t memory;           /* bytes */
 	uint64_t scenario_timeout; /* ns */
 	bool unsafe_lua;

@@ -39,17 +39,18 @@ static char *file_name(const char *folder, const struct srd_cli_item *item, int 
 
 /* NULL: out of memory, or a text is not UTF-8. */
 static json_t *pack(const struct srd_cli_run_options *options, const struct srd_run_config *config,
-		    const struct srd_cli_item *item, uint64_t trace_hash, const char *suppressions)
+		    const struct srd_cli_item *item, const struct srd_scenario_result *result,
+		    const char *suppressions)
 {
 	const struct srd_cli_script *script = item->entry->script;
 	const struct srd_scenario_info *info =
 		srd_script_scenario(script->script, item->entry->scenario);
 	char hash[17];
 
-	snprintf(hash, sizeof(hash), "%016" PRIx64, trace_hash);
+	snprintf(hash, sizeof(hash), "%016" PRIx64, result->trace_hash);
 	return json_pack(
 		"{s:s, s:i, s:s, s:{s:s, s:s%}, s:{s:s, s:i, s:i}, s:I, s:s, s:s?, s:o, s:s?, s:s?,"
-		" s:s, s:s?, s:I, s:I, s:b, s:s}",
+		" s:s, s:s?, s:I, s:I, s:b, s:s, s:s?, s:I}",
 		"format", FORMAT, "schema", SCHEMA, "version", SRDLAB_VERSION,        /**/
 		"script", "path", script->path, "text", script->text, script->length, /**/
 		"scenario", "name", info->name, "index", item->entry->scenario, "line", info->line,
@@ -59,13 +60,14 @@ static json_t *pack(const struct srd_cli_run_options *options, const struct srd_
 		"rules", config->rules, "suppressions", suppressions, /**/
 		"memory", (json_int_t)options->sandbox.memory, "scenario_timeout",
 		(json_int_t)options->sandbox.scenario_timeout, "unsafe_lua",
-		options->sandbox.unsafe_lua, "trace_hash", hash);
+		options->sandbox.unsafe_lua, "trace_hash", hash, "order", result->order,
+		"orders_max", (json_int_t)config->orders_max);
 }
 
 /* NULL with *error. */
 static json_t *record(const struct srd_cli_run_options *options,
 		      const struct srd_run_config *config, const struct srd_cli_item *item,
-		      uint64_t trace_hash, struct srd_error *error)
+		      const struct srd_scenario_result *result, struct srd_error *error)
 {
 	char *suppressions = NULL;
 	size_t length = 0;
@@ -74,7 +76,7 @@ static json_t *record(const struct srd_cli_run_options *options,
 	if (config->suppressions &&
 	    srd_file_read(config->suppressions, TEXT_LIMIT, &suppressions, &length, error))
 		return NULL;
-	object = pack(options, config, item, trace_hash, suppressions);
+	object = pack(options, config, item, result, suppressions);
 	srd_free(suppressions);
 	if (!object)
 		srd_error_set(error, -EILSEQ, "%s: out of memory, or its text is not UTF-8",
@@ -86,7 +88,8 @@ char *srd_cli_replay_text(const struct srd_cli_run_options *options,
 			  const struct srd_run_config *config, const struct srd_cli_item *item,
 			  struct srd_error *error)
 {
-	json_t *object = record(options, config, item, 0, error);
+	const struct srd_scenario_result none = {0};
+	json_t *object = record(options, config, item, &none, error);
 	char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
 
 	if (object && !text)
@@ -117,7 +120,7 @@ int srd_cli_replay_write(const struct srd_cli_run_options *options,
 			  srd_script_scenario(entry->script->script, entry->scenario)->line);
 	if (!*path)
 		return srd_error_set(error, -ENOMEM, "out of memory");
-	object = record(options, config, item, outcome->result.trace_hash, error);
+	object = record(options, config, item, &outcome->result, error);
 	if (!object)
 		return error->code;
 	rc = write_to(options->replay_dir, *path, object, error);
@@ -176,6 +179,8 @@ static int unpack(const char *path, struct srd_cli_replay_file *out, struct srd_
 	out->queue_pair = json_string_value(json_object_get(out->root, "queue_pair"));
 	out->scheduler = json_string_value(json_object_get(out->root, "scheduler"));
 	out->suppressions = json_string_value(json_object_get(out->root, "suppressions"));
+	out->order = json_string_value(json_object_get(out->root, "order"));
+	out->orders_max = (uint32_t)json_integer_value(json_object_get(out->root, "orders_max"));
 	out->seed = (uint64_t)seed;
 	out->memory = (uint64_t)memory;
 	out->scenario_timeout = (uint64_t)timeout;

@@ -8,6 +8,7 @@
 
 #include "bindings.h"
 #include "marshal.h"
+#include "orders.h"
 #include "verbs/alloc.h"
 
 /* So much of a buffer at most becomes a Lua string at once. */
@@ -105,6 +106,15 @@ static void check_range(lua_State *L, int index, const char *what,
 			  (lua_Integer)memory->size);
 }
 
+/* Where every order is run: what the script sees of memory, and does to it. */
+static void note_access(struct srd_run *run, const struct srd_memory_object *memory,
+			uint64_t offset, uint64_t size, bool write, uint64_t seen)
+{
+	if (run->orders)
+		srd_orders_access(run->orders, memory->buffer->addr + memory->offset + offset, size,
+				  write, seen);
+}
+
 static int memory_slice(lua_State *L)
 {
 	struct srd_memory_object *from = srd_memory_object_arg(L, 1), *slice;
@@ -144,6 +154,7 @@ static int memory_fill(lua_State *L)
 		srd_raise(L, "memory:fill: \"random\", \"zero\" or a number is expected; for bytes "
 			     "of your own there is memory:write");
 	}
+	note_access(run, memory, 0, memory->size, true, seed);
 	ret = run->verbs->fill_buffer(run->verbs, memory->buffer, memory->offset, memory->size,
 				      seed);
 	if (ret)
@@ -169,6 +180,7 @@ static int memory_write(lua_State *L)
 			  "memory:write: %I bytes at offset %I reach behind the end: the memory "
 			  "has %I bytes",
 			  (lua_Integer)length, (lua_Integer)offset, (lua_Integer)memory->size);
+	note_access(run, memory, offset, length, true, XXH64(bytes, length, 0));
 	ret = run->verbs->write_buffer(run->verbs, memory->buffer, memory->offset + offset, bytes,
 				       length);
 	if (ret)
@@ -195,6 +207,7 @@ static int memory_bytes(lua_State *L)
 				      (size_t)size);
 	if (ret)
 		srd_raise(L, "memory:bytes: read_buffer failed: %s", srd_errno_name(ret));
+	note_access(run, memory, offset, size, false, XXH64(to, (size_t)size, 0));
 	luaL_pushresultsize(&bytes, (size_t)size);
 	return 1;
 }
@@ -210,6 +223,7 @@ static int memory_first_difference(lua_State *L)
 
 	if (ret)
 		srd_raise(L, "compare_buffer failed: %s", srd_errno_name(ret));
+	note_access(run, a, 0, a->size, false, at);
 	if (at == size && a->size == b->size)
 		return 0;
 	lua_pushinteger(L, (lua_Integer)at);

@@ -24,8 +24,9 @@ struct srd_rails_options {
 };
 
 struct srd_scenario_options {
-	bool seeds;       /* its course depends on the seed */
-	uint64_t timeout; /* ns of the table's clock; 0: none */
+	bool seeds;          /* its course depends on the seed */
+	uint32_t orders_max; /* orders that are run at most; 0: SRD_ORDERS_MAX */
+	uint64_t timeout;    /* ns of the table's clock; 0: none */
 	struct srd_limit limits[SRD_MAX_LIMITS];
 	int num_limits;
 };

@@ -8,6 +8,7 @@
 #include <xxhash.h>
 
 #include "marshal.h"
+#include "orders.h"
 #include "run.h"
 #include "script.h"
 #include "verbs/alloc.h"
@@ -125,6 +126,10 @@ static bool lacks_ability(struct srd_run *run)
 {
 	const struct srd_backend *backend = run->config->backend;
 
+	if (run->orders && !(backend->can & SRD_VERBS_CAN_FABRIC)) {
+		skip(run, "asks for every order: the %s backend has its own", backend->name);
+		return true;
+	}
 	if (run->has_profile && !(backend->can & SRD_VERBS_CAN_FABRIC)) {
 		skip(run, "has a profile of its own: the %s backend takes none", backend->name);
 		return true;
@@ -149,6 +154,7 @@ static int open_tables(struct srd_run *run, struct srd_error *error)
 		.device = run->config->device,
 		.seed = run->config->seed,
 		.stream = &run->stream,
+		.chooser = run->orders ? srd_orders_chooser(run->orders) : NULL,
 	};
 	struct srd_verbs *observed;
 	int ret = run->config->backend->open(&options, &run->verbs, error);
@@ -221,6 +227,8 @@ static int open_stream(struct srd_run *run, struct srd_error *error)
 		XXH64_reset(run->hash, 0);
 	}
 	ret = srd_stream_add(&run->stream, srd_run_event, run);
+	if (!ret && run->orders)
+		ret = srd_stream_add(&run->stream, srd_orders_event, run->orders);
 	if (!ret && run->hash)
 		ret = srd_stream_add(&run->stream, hash_event, run->hash);
 	if (!ret && any_rule(run->rules))
@@ -285,6 +293,9 @@ static int prepare_body(lua_State *L)
 		if (srd_profile_check(&run->profile, &error))
 			return luaL_error(L, "scenario_options: %s", error.message);
 	}
+	/* Orders are of messages: those of packets are beyond number. */
+	if (run->orders)
+		run->profile.level = SRD_PROFILE_LEVEL_MESSAGE;
 	lua_settop(L, 2);
 	lua_rawgeti(L, 2, 3);
 	srd_task_new(L);
@@ -344,6 +355,12 @@ static void forget_failure(struct srd_scenario_result *result, int index)
 		result->verdict = SRD_PASSED;
 }
 
+/* Of all its orders it is enough that one shows what is expected. */
+static bool is_one_of_many(const struct srd_run *run)
+{
+	return run->orders && !srd_orders_is_single(run->orders);
+}
+
 /*
  * Where the scenario says with which message it must fail, that failure does not count
  * against it, its absence does.
@@ -361,7 +378,8 @@ static void judge_failures(struct srd_run *run)
 		forget_failure(run->result, i--);
 		failed = true;
 	}
-	if (expected && !failed)
+	run->shown |= failed;
+	if (expected && !failed && !is_one_of_many(run))
 		srd_run_fail(run, run->info->line, NULL,
 			     "it was expected to fail with \"%s\" and did not", expected);
 }
@@ -421,7 +439,8 @@ static int judge_rules(struct srd_run *run, struct srd_error *error)
 		else
 			report_violation(run, &list[i], i ? &list[i - 1] : NULL);
 	}
-	if (expected && !fired)
+	run->shown |= fired;
+	if (expected && !fired && !is_one_of_many(run))
 		srd_run_fail(run, run->info->line, expected,
 			     "%s was expected to be violated and was not", expected);
 	return 0;
@@ -450,6 +469,8 @@ static int run_in_world(struct srd_run *run, int index, struct srd_error *error)
 	srd_run_drain(run);
 	judge_ops(run);
 	judge_failures(run);
+	if (run->orders)
+		srd_orders_stop(run->orders);
 	srd_run_teardown(run);
 	run->result->virtual_time = run->verbs->now(run->verbs);
 	run->verbs->close(run->verbs);
@@ -498,11 +519,11 @@ static void release(struct srd_run *run)
 	srd_free(run->traffic);
 }
 
-int srd_scenario_run(const struct srd_script *script, int index,
-		     const struct srd_run_config *config, struct srd_scenario_result *result,
-		     struct srd_error *error)
+/* Once; ORDERS may be NULL. *SHOWN: what was expected came. */
+static int run_once(const struct srd_script *script, int index, const struct srd_run_config *config,
+		    struct srd_orders *orders, struct srd_scenario_result *result, bool *shown,
+		    struct srd_error *error)
 {
-	uint64_t began = monotonic();
 	struct srd_run run = {
 		.script = script,
 		.config = config,
@@ -512,17 +533,166 @@ int srd_scenario_run(const struct srd_script *script, int index,
 		.scheduler_ops =
 			config->scheduler_ops ? config->scheduler_ops : &srd_credit_scheduler_ops,
 		.profile = config->profile ? *config->profile : *srd_profile_find("efa1"),
+		.orders = orders,
 	};
-	struct srd_error local;
 	int ret;
 
 	memset(result, 0, sizeof(*result));
-	if (!run.info)
-		return srd_error_set(error, -EINVAL, "%s has no scenario %d", script->path, index);
-	ret = execute(&run, index, error ? error : &local);
+	ret = execute(&run, index, error);
 	release(&run);
+	*shown = run.shown;
 	if (!ret && run.failed_alloc)
 		ret = srd_error_set(error, -ENOMEM, "out of memory");
+	return ret;
+}
+
+/* ---- every order ---- */
+
+/* What all runs of a scenario have come to. */
+struct tally {
+	uint64_t orders; /* that differ in effect */
+	uint64_t events;
+	uint64_t virtual_time; /* of the longest */
+	uint64_t hash;
+};
+
+static void add_run(struct tally *tally, const struct srd_scenario_result *one, bool is_new)
+{
+	tally->orders += is_new;
+	tally->events += one->num_events;
+	tally->hash = tally->hash * UINT64_C(0x9e3779b97f4a7c15) + one->trace_hash;
+	if (one->virtual_time > tally->virtual_time)
+		tally->virtual_time = one->virtual_time;
+}
+
+/* Which order it was, behind the message of the first failure. */
+static int name_order(const struct srd_orders *orders, uint64_t number,
+		      struct srd_scenario_result *result)
+{
+	struct srd_failure *first = &result->failures[0];
+	char *how = srd_orders_explain(orders), *message = NULL;
+
+	result->order = srd_orders_text(orders);
+	if (how && result->order)
+		message = srd_asprintf("%s\n  in order %llu of its messages%s%s%s", first->message,
+				       (unsigned long long)number, *how ? ", " : ", their own",
+				       result->order, how);
+	srd_free(how);
+	if (!message)
+		return -ENOMEM;
+	srd_free(first->message);
+	first->message = message;
+	return 0;
+}
+
+/* In no order came what is expected of one. */
+static int fail_in_all(const struct srd_script *script, const struct srd_scenario_info *info,
+		       const struct tally *tally, struct srd_scenario_result *result)
+{
+	struct srd_failure *failure = srd_calloc(1, sizeof(*failure));
+
+	if (!failure)
+		return -ENOMEM;
+	result->verdict = SRD_FAILED;
+	result->failures = failure;
+	result->num_failures = 1;
+	failure->line = info->line;
+	failure->file = srd_strdup(script->path);
+	failure->message = srd_asprintf("%s \"%s\" was expected in one of its orders, and came in "
+					"none of %llu",
+					info->violates ? "a violation of" : "a failure with",
+					info->violates ? info->violates : info->fails,
+					(unsigned long long)tally->orders);
+	return failure->file && failure->message ? 0 : -ENOMEM;
+}
+
+/* The runs, until one decides. *DECIDED: RESULT is that one's; else all of them passed. */
+static int run_all(const struct srd_script *script, int index, const struct srd_run_config *config,
+		   struct srd_orders *orders, uint64_t max, struct tally *tally,
+		   struct srd_scenario_result *result, bool *decided, struct srd_error *error)
+{
+	struct srd_scenario_result one;
+	bool shown;
+	int ret;
+
+	for (;;) {
+		bool known;
+
+		srd_orders_begin(orders);
+		ret = run_once(script, index, config, orders, &one, &shown, error);
+		known = srd_orders_is_known(orders);
+		if (!ret)
+			add_run(tally, &one, srd_orders_is_new(orders));
+		*decided = !known && (one.verdict != SRD_PASSED || shown);
+		if (ret || !known) {
+			srd_scenario_result_release(result);
+			*result = one;
+		} else {
+			srd_scenario_result_release(&one);
+		}
+		if (ret || *decided || !srd_orders_next(orders))
+			return ret;
+		result->orders_left = tally->orders >= max;
+		if (result->orders_left)
+			return 0;
+	}
+}
+
+static int run_orders(const struct srd_script *script, int index,
+		      const struct srd_run_config *config, struct srd_scenario_result *result,
+		      struct srd_error *error)
+{
+	const struct srd_scenario_info *info = srd_script_scenario(script, index);
+	uint64_t max = config->orders_max ? config->orders_max
+		       : info->orders_max ? info->orders_max
+					  : SRD_ORDERS_MAX;
+	struct tally tally = {0};
+	struct srd_orders *orders;
+	bool decided = false, single;
+	int ret = srd_orders_open(config->order, &orders, error);
+
+	if (ret)
+		return ret;
+	single = srd_orders_is_single(orders);
+	ret = run_all(script, index, config, orders, max, &tally, result, &decided, error);
+	if (ret || result->verdict == SRD_SKIPPED)
+		goto close;
+	result->num_orders = tally.orders;
+	if (result->verdict == SRD_FAILED && !single)
+		ret = name_order(orders, tally.orders, result);
+	if (!decided && (info->violates || info->fails) && !single)
+		ret = fail_in_all(script, info, &tally, result);
+	if (result->verdict == SRD_PASSED && !single) {
+		result->num_events = tally.events;
+		result->virtual_time = tally.virtual_time;
+		result->trace_hash = config->hash ? tally.hash : 0;
+	}
+	if (!ret && srd_orders_no_memory(orders))
+		ret = -ENOMEM;
+	if (ret)
+		srd_error_set(error, ret, "out of memory");
+
+close:
+	srd_orders_close(orders);
+	return ret;
+}
+
+int srd_scenario_run(const struct srd_script *script, int index,
+		     const struct srd_run_config *config, struct srd_scenario_result *result,
+		     struct srd_error *error)
+{
+	const struct srd_scenario_info *info = srd_script_scenario(script, index);
+	uint64_t began = monotonic();
+	struct srd_error local;
+	bool shown;
+	int ret;
+
+	memset(result, 0, sizeof(*result));
+	error = error ? error : &local;
+	if (!info)
+		return srd_error_set(error, -EINVAL, "%s has no scenario %d", script->path, index);
+	ret = info->all_orders ? run_orders(script, index, config, result, error)
+			       : run_once(script, index, config, NULL, result, &shown, error);
 	result->wall_time = monotonic() - began;
 	return ret;
 }
@@ -536,5 +706,6 @@ void srd_scenario_result_release(struct srd_scenario_result *result)
 	}
 	srd_free(result->failures);
 	srd_free(result->skip_reason);
+	srd_free(result->order);
 	memset(result, 0, sizeof(*result));
 }

@@ -18,6 +18,7 @@
 struct srd_run;
 struct srd_inject;
 struct srd_limits;
+struct srd_orders;
 struct srd_rules;
 
 /* A host and the device that it opened, with the protection domain that its parts share. */
@@ -183,9 +184,11 @@ struct srd_run {
 	uint32_t num_live_tasks;
 	struct srd_task *current;
 	uint64_t changes; /* counts what may end a wait: ops and tasks that are done */
-	int trouble;      /* -EDEADLK or -ETIME: for the next task that waits to raise */
-	bool polled;      /* every queue that matters, and since then nothing was called */
+	int trouble; /* -EDEADLK, -ETIME or -ECANCELED: for the next task that waits to raise */
+	bool polled; /* every queue that matters, and since then nothing was called */
 	bool failed_alloc;
+	struct srd_orders *orders; /* NULL: it is run once, in the fabric's own order */
+	bool shown;                /* what it is expected to fail with, or to violate, was there */
 };
 
 static inline struct srd_run *srd_run_of(lua_State *L)

@@ -23,6 +23,8 @@ struct srd_scenario_info {
 	const char *violates; /* the rule that must fire; NULL: none may */
 	const char *fails;    /* a part of the message it must fail with; NULL: it must not */
 	const char *bug;      /* the bug of a list that it shows; NULL: none */
+	bool all_orders;      /* it is run in every order of its messages */
+	uint32_t orders_max;  /* of them at most; 0: a default */
 	bool is_broken;       /* it shows the bug itself, to be flagged; else the cure */
 };
 
@@ -45,6 +47,9 @@ struct srd_run_config {
 	const char *suppressions; /* path or NULL */
 	struct srd_sandbox sandbox;
 	bool hash; /* compute the trace hash */
+	/* Of a scenario that asks for every order. */
+	uint32_t orders_max; /* 0: what the scenario says */
+	const char *order;   /* only this one; NULL: all */
 	/* Extra readers of the stream (trace file, timeline), called for every event. */
 	struct {
 		srd_event_fn *fn;
@@ -73,7 +78,10 @@ struct srd_scenario_result {
 	uint64_t num_events;
 	uint64_t trace_hash; /* 0 unless asked for */
 	uint64_t not_judged
-		[2]; /* bit by rule: it is selected, and events that it needs never came */
+		[2];         /* bit by rule: it is selected, and events that it needs never came */
+	uint64_t num_orders; /* that were run; 0: it does not ask for every order */
+	bool orders_left;    /* there are more, and the bound was reached */
+	char *order;         /* in which it failed; NULL: it did not, or there is but one */
 	uint64_t suppressions; /* bit by entry of the suppression file, 64 at most: it was needed */
 };
 

@@ -90,6 +90,19 @@ static void check_bug(lua_State *L, int options)
 	lua_pop(L, 4);
 }
 
+static void check_orders(lua_State *L, int options)
+{
+	bool all = lua_getfield(L, options, "orders") != LUA_TNIL;
+
+	if (all && strcmp(lua_tostring(L, -1), "all"))
+		srd_raise(L, "scenario_options: orders = \"%s\": \"all\" is what there is",
+			  lua_tostring(L, -1));
+	if (lua_getfield(L, options, "orders_max") != LUA_TNIL && !all)
+		srd_raise(L, "scenario_options: orders_max says how many of orders = \"all\" are "
+			     "run");
+	lua_pop(L, 2);
+}
+
 /* The names that src/verbs/limit_table.h takes. */
 static const char *const limit_names[] = {
 	"max_qp",
@@ -251,6 +264,7 @@ static int scenario(lua_State *L)
 	check_needs(L, 2);
 	check_violates(L, 2);
 	check_bug(L, 2);
+	check_orders(L, 2);
 	check_profile(L, 2);
 	lua_settop(L, 3);
 	lua_createtable(L, 4, 0);
@@ -575,7 +589,11 @@ static int copy_info(lua_State *L, struct srd_scenario_info *info)
 	ret = ret ? ret : copy_string(L, NULL, &info->bug);
 	lua_getfield(L, -8, "form");
 	info->is_broken = lua_isstring(L, -1) && !strcmp(lua_tostring(L, -1), "broken");
-	lua_pop(L, 9);
+	lua_getfield(L, -9, "orders");
+	info->all_orders = !lua_isnil(L, -1);
+	lua_getfield(L, -10, "orders_max");
+	info->orders_max = (uint32_t)lua_tointeger(L, -1);
+	lua_pop(L, 11);
 	return ret;
 }
 

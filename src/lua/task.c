@@ -95,6 +95,8 @@ static void raise_pending(lua_State *L)
 	if (!trouble)
 		return;
 	run->trouble = 0;
+	if (trouble == -ECANCELED)
+		srd_raise(L, "this order was run before");
 	raise_trouble(L, trouble);
 }
 
@@ -103,7 +105,8 @@ static void raise_pending(lua_State *L)
 
 /*
  * Move the world: take what has completed, or else wait until DEADLINE at most. 0, or the
- * trouble: -EDEADLK; -ETIME: the scenario's own time is over. Virtual time stands still
+ * trouble: -EDEADLK; -ETIME: the scenario's own time is over; -ECANCELED: this order
+ * is known. Virtual time stands still
  * between two waits, so that another poll without a call in between would find nothing.
  */
 static int step(struct srd_run *run, uint64_t deadline)
@@ -128,6 +131,8 @@ static int step(struct srd_run *run, uint64_t deadline)
 		deadline = slice < deadline ? slice : deadline;
 	}
 	ret = verbs->wait(verbs, deadline);
+	if (ret == ECANCELED)
+		return -ret;
 	if (virtual_time && srd_run_progress(run))
 		return 0;
 	return ret == EDEADLK ? -EDEADLK : 0;

@@ -67,13 +67,14 @@ json_t *srd_result_to_json(const struct srd_scenario_result *result)
 	/* A number of JSON is not sure to hold 64 bits. */
 	snprintf(hash, sizeof(hash), "%016" PRIx64, result->trace_hash);
 	snprintf(suppressions, sizeof(suppressions), "%016" PRIx64, result->suppressions);
-	return json_pack("{s:s, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:s}", "verdict",
+	return json_pack("{s:s, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:s, s:I, s:b, s:s?}", "verdict",
 			 verdicts[result->verdict], "skip_reason", text_json(result->skip_reason),
 			 "failures", failures_json(result), "not_judged", not_judged_json(result),
 			 "suppressions", suppressions, "virtual_time",
 			 (json_int_t)result->virtual_time, "wall_time",
 			 (json_int_t)result->wall_time, "events", (json_int_t)result->num_events,
-			 "trace_hash", hash);
+			 "trace_hash", hash, "orders", (json_int_t)result->num_orders,
+			 "orders_left", result->orders_left, "order", result->order);
 }
 
 static int copy(const char *text, char **out)
@@ -140,16 +141,18 @@ static int verdict_from_text(const char *text, enum srd_verdict *out)
 
 int srd_result_from_json(json_t *object, struct srd_scenario_result *result)
 {
-	json_int_t virtual_time, wall_time, events;
+	json_int_t virtual_time, wall_time, events, orders;
 	const char *reason = json_string_value(json_object_get(object, "skip_reason"));
 	const char *verdict, *hash, *suppressions;
 	json_t *failures, *not_judged;
+	int orders_left;
 
 	memset(result, 0, sizeof(*result));
-	if (json_unpack(object, "{s:s, s:o, s:o, s:s, s:I, s:I, s:I, s:s}", "verdict", &verdict,
-			"failures", &failures, "not_judged", &not_judged, "suppressions",
+	if (json_unpack(object, "{s:s, s:o, s:o, s:s, s:I, s:I, s:I, s:s, s:I, s:b}", "verdict",
+			&verdict, "failures", &failures, "not_judged", &not_judged, "suppressions",
 			&suppressions, "virtual_time", &virtual_time, "wall_time", &wall_time,
-			"events", &events, "trace_hash", &hash))
+			"events", &events, "trace_hash", &hash, "orders", &orders, "orders_left",
+			&orders_left))
 		return -EPROTO;
 	if (verdict_from_text(verdict, &result->verdict))
 		return -EPROTO;
@@ -157,9 +160,12 @@ int srd_result_from_json(json_t *object, struct srd_scenario_result *result)
 	result->wall_time = (uint64_t)wall_time;
 	result->num_events = (uint64_t)events;
 	result->trace_hash = strtoull(hash, NULL, 16);
+	result->num_orders = (uint64_t)orders;
+	result->orders_left = orders_left;
 	result->suppressions = strtoull(suppressions, NULL, 16);
 	not_judged_from_json(not_judged, result);
-	if (copy(reason, &result->skip_reason))
+	if (copy(reason, &result->skip_reason) ||
+	    copy(json_string_value(json_object_get(object, "order")), &result->order))
 		return -ENOMEM;
 	return failures_from_json(failures, result);
 }

@@ -53,6 +53,10 @@ struct terminal {
 	struct srd_bugs bugs;
 	struct slow *slowest; /* options.slowest of them, the slowest first */
 	int num_slowest;
+	/* scenarios that asked for every order */
+	uint64_t num_ordered, num_orders;
+	char **unordered; /* that have more than were run */
+	uint64_t num_unordered;
 };
 
 enum colour { PLAIN, BOLD, DIM, RED, GREEN, YELLOW };
@@ -194,11 +198,15 @@ static void put_verbose(struct terminal *t, const struct srd_report_case *one)
 		fprintf(t->out, "\n      %s%s%s\n", paint(t, DIM), r->skip_reason, paint(t, PLAIN));
 	else
 		fprintf(t->out,
-			"\n      %s%" PRIu64 ".%03u us, %" PRIu64 " events, trace %016" PRIx64
-			"%s\n",
+			"\n      %s%" PRIu64 ".%03u us, %" PRIu64 " events, trace %016" PRIx64 "%s",
 			paint(t, DIM), r->virtual_time / 1000,
 			(unsigned int)(r->virtual_time % 1000), r->num_events, r->trace_hash,
 			paint(t, PLAIN));
+	if (r->num_orders)
+		fprintf(t->out, "%s, %" PRIu64 " orders%s%s", paint(t, DIM), r->num_orders,
+			r->orders_left ? ", not exhausted" : "", paint(t, PLAIN));
+	if (r->verdict != SRD_SKIPPED)
+		fputc('\n', t->out);
 	if (one->log && *one->log)
 		srd_text_indent(t->out, "      | ", one->log);
 }
@@ -284,6 +292,39 @@ static int note_slow(struct terminal *t, const struct srd_report_case *one)
 	return 0;
 }
 
+/* How many orders were run, and of which scenario not all of them. */
+static int note_orders(struct terminal *t, const struct srd_report_case *one)
+{
+	const struct srd_scenario_result *r = one->result;
+	char **list;
+
+	if (!r->num_orders)
+		return 0;
+	t->num_ordered++;
+	t->num_orders += r->num_orders;
+	if (!r->orders_left)
+		return 0;
+	list = srd_reallocarray(t->unordered, t->num_unordered + 1, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	t->unordered = list;
+	list[t->num_unordered] =
+		srd_asprintf("%s:%d  %s: bound of %" PRIu64 " reached: not exhausted", one->file,
+			     one->line, one->name, r->num_orders);
+	return list[t->num_unordered++] ? 0 : -ENOMEM;
+}
+
+static void put_orders(struct terminal *t)
+{
+	if (!t->num_ordered)
+		return;
+	fprintf(t->out, "\nevery order: %" PRIu64 " scenario%s in %" PRIu64 " orders%s\n",
+		t->num_ordered, t->num_ordered == 1 ? "" : "s", t->num_orders,
+		t->num_unordered ? "" : ", exhausted");
+	for (uint64_t i = 0; i < t->num_unordered; i++)
+		fprintf(t->out, "    %s\n", t->unordered[i]);
+}
+
 static int add(struct srd_report *report, const struct srd_report_case *one)
 {
 	struct terminal *t = (struct terminal *)report;
@@ -296,6 +337,9 @@ static int add(struct srd_report *report, const struct srd_report_case *one)
 		rc = note_slow(t, one);
 	if (!rc)
 		rc = srd_bugs_add(&t->bugs, one);
+	if (rc)
+		return rc;
+	rc = note_orders(t, one);
 	if (rc)
 		return rc;
 	switch (one->result->verdict) {
@@ -360,6 +404,7 @@ static int end(struct srd_report *report, const struct srd_report_tail *tail)
 	for (int i = 0; i < t->num_reasons; i++)
 		fprintf(t->out, "%sskipped %" PRIu64 ":%s %s\n", paint(t, YELLOW),
 			t->reasons[i].count, paint(t, PLAIN), t->reasons[i].text);
+	put_orders(t);
 	put_culprits(t);
 	srd_bugs_put(&t->bugs, t->out);
 	put_slowest(t);
@@ -388,6 +433,9 @@ static void destroy(struct srd_report *report)
 	}
 	for (int i = 0; i < t->num_slowest; i++)
 		srd_free(t->slowest[i].text);
+	for (uint64_t i = 0; i < t->num_unordered; i++)
+		srd_free(t->unordered[i]);
+	srd_free(t->unordered);
 	srd_free(t->reasons);
 	srd_free(t->culprits);
 	srd_bugs_release(&t->bugs);

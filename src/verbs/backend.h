@@ -10,6 +10,7 @@
 #include <srdlab/event.h>
 #include <srdlab/verbs.h>
 
+struct srd_chooser;
 struct srd_profile;
 
 struct srd_backend_options {
@@ -17,6 +18,8 @@ struct srd_backend_options {
 	const char *device;                /* hardware: name of the device; NULL: the first */
 	uint64_t seed;
 	struct srd_stream *stream; /* for device events; NULL: none are wanted */
+	/* Of the mock, at the level of messages; NULL: they come in their own order. */
+	struct srd_chooser *chooser;
 };
 
 struct srd_backend {

@@ -251,6 +251,29 @@ case("a file without a scenario is named", "srdlab run none.lua " .. S .. "pass.
 -- The way back to a failure
 local again = failing.out:match "repeat: ([^\n]*)"
 case("the command that repeats it", again or "false", 1, { last = "0 passed, 1 failed, 0 skipped" })
+-- Every order of a scenario's messages.
+local O = S .. "orders.lua"
+case("every order is run once", "srdlab run -v --filter three " .. O, 0,
+	{ out = { "events, trace ", ", 6 orders\n", "every order: 1 scenario in 6 orders, exhausted\n" } })
+case("up to a bound of the scenario", "srdlab run --filter bounded " .. O, 0,
+	{ out = { "every order: 1 scenario in 5 orders\n", "four, bounded: bound of 5 reached: not exhausted\n" } })
+case("or of the command", "srdlab run --orders-max 2 --filter three " .. O, 0,
+	{ out = "three completions: bound of 2 reached: not exhausted\n" })
+case("all 24 of four", "srdlab run --orders-max 1000 --filter bounded " .. O, 0,
+	{ out = "every order: 1 scenario in 24 orders, exhausted\n" })
+case("the order that fails is told", "srdlab run --filter 'comes first' " .. O, 1, { out = {
+	"in order ", " of its messages, ", "RDMA_WRITE request 2 of queue pair 1 completes before IBV_WR_",
+	"replay: srdlab-replay/orders-26-seed1.json" } })
+case("and is replayed alone", "srdlab replay srdlab-replay/orders-26-seed1.json", 1,
+	{ out = "the same run, event by event: trace " })
+case("what is expected must come in one of them", "srdlab run --filter vain " .. O, 1,
+	{ out = 'a failure with "four" was expected in one of its orders, and came in none of 2' })
+case("a report in JSON has the numbers", "srdlab run --json o.json --filter three " .. O .. " && cat o.json", 0,
+	{ out = { '"orders":6', '"orders_left":false' } })
+case("an order that is none",
+	"sed 's/^  \"order\": \"/&x/' srdlab-replay/orders-26-seed1.json >c.json; srdlab replay c.json", 2,
+	{ err = "an order is numbers with dots between them, such as 0.2.1, not" })
+
 case("the replay file", "srdlab replay srdlab-replay/fail-5-seed1.json", 1,
 	{ out = { ":7: error: ", "the same run, event by event: trace " }, err = "",
 		last = "0 passed, 1 failed, 0 skipped" })
