@@ -179,9 +179,9 @@ local commands = {
 				help = "The order in which things arrive: in_order, random or adversarial." },
 			{ "seed", letter = "s", kind = "number", arg = "N", default = "1", range = { 0, math.maxinteger },
 				group = "What runs", help = "The seed of every choice that is random." },
-			{ "devices", kind = "number", arg = "N", default = "0", range = { 1, 64 }, group = "Where it runs",
-				help = "How many devices there are, each with a GID of its own; as many as the profile says "
-					.. "unless given." },
+			{ "devices", kind = "number", arg = "N", default = "0", range = { 0, 64 }, group = "Where it runs",
+				help = "How many devices there are, each with a GID of its own; 0: as many as the profile "
+					.. "says." },
 			{ "group", kind = "text", arg = "NAME", group = "Where it runs",
 				help = "Programs that are run with the same NAME reach one another, each on devices of its "
 					.. "own, as on different machines. Profile and seed are those of the first." },
