@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which device to use, and where there is none, why. A device is an EFA device if
- * efadv_query_device answers for it; srdlab needs RDMA read and write of it.
+ * efadv_query_device answers for it; srdlab needs RDMA read and write of it. Any other has
+ * connected queue pairs, and is taken if it is asked for by its name.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@ enum verdict {
 struct probe {
 	enum verdict verdict;
 	int err;                     /* positive errno of what failed */
-	struct ibv_context *context; /* open only where it is USABLE */
+	struct ibv_context *context; /* open only where it is USABLE, or another vendor's */
 	struct efadv_device_attr attr;
 };
 
@@ -47,11 +48,14 @@ static struct probe probe_device(struct ibv_device *device)
 		probe.verdict = NOT_EFA;
 	else
 		probe.verdict = has_rdma(&probe.attr) ? USABLE : NO_RDMA;
-	if (probe.verdict != USABLE) {
-		ibv_close_device(probe.context);
-		probe.context = NULL;
-	}
 	return probe;
+}
+
+static void probe_close(struct probe *probe)
+{
+	if (probe->context)
+		ibv_close_device(probe->context);
+	probe->context = NULL;
 }
 
 /* "efa_0, mlx5_1" */
@@ -122,7 +126,8 @@ static int explain(struct ibv_device **devices, struct ibv_device *device,
 		return srd_error_set(
 			error, -ENODEV,
 			"no EFA device was found: the RDMA devices of this machine are "
-			"not EFA: %s (efadv_query_device: %s)",
+			"not EFA: %s (efadv_query_device: %s); one that is named is used "
+			"with its reliable-connected queue pairs",
 			names, strerror(probe->err));
 	case CANNOT_OPEN:
 		return srd_error_set(
@@ -141,7 +146,7 @@ static int explain(struct ibv_device **devices, struct ibv_device *device,
 
 /* Open the first usable device of that name, or of any name where NAME is NULL. */
 static int choose(struct ibv_device **devices, const char *name, struct ibv_context **out,
-		  struct srd_error *error)
+		  bool *is_efa, struct srd_error *error)
 {
 	struct ibv_device *nearest = NULL;
 	struct probe best = {0};
@@ -153,6 +158,13 @@ static int choose(struct ibv_device **devices, const char *name, struct ibv_cont
 		if (name && strcmp(name, ibv_get_device_name(devices[i])))
 			continue;
 		probe = probe_device(devices[i]);
+		if (name && probe.verdict == NOT_EFA) {
+			*out = probe.context;
+			*is_efa = false;
+			return 0;
+		}
+		if (probe.verdict != USABLE)
+			probe_close(&probe);
 		if (nearest && probe.verdict <= best.verdict)
 			continue;
 		nearest = devices[i];
@@ -166,10 +178,11 @@ static int choose(struct ibv_device **devices, const char *name, struct ibv_cont
 			names);
 	}
 	*out = best.context;
+	*is_efa = true;
 	return explain(devices, nearest, &best, error);
 }
 
-int hw_discover(const char *name, struct ibv_context **out, struct srd_error *error)
+int hw_discover(const char *name, struct ibv_context **out, bool *is_efa, struct srd_error *error)
 {
 	struct ibv_device **devices;
 	int n = 0, err;
@@ -178,7 +191,7 @@ int hw_discover(const char *name, struct ibv_context **out, struct srd_error *er
 	devices = ibv_get_device_list(&n);
 	if (!devices)
 		return no_devices(errno, error);
-	err = n ? choose(devices, name, out, error) : no_devices(0, error);
+	err = n ? choose(devices, name, out, is_efa, error) : no_devices(0, error);
 	ibv_free_device_list(devices);
 	return err;
 }
@@ -201,23 +214,24 @@ int hw_devices(struct srd_device_info *list, int max, struct srd_error *error)
 {
 	struct ibv_context *context = NULL;
 	struct ibv_device **devices;
+	bool is_efa;
 	int found = 0;
 
 	devices = ibv_get_device_list(NULL);
 	for (int i = 0; devices && devices[i]; i++) {
 		struct probe probe = probe_device(devices[i]);
 
-		if (probe.verdict != USABLE)
-			continue;
-		if (found < max)
-			describe(&probe, &list[found]);
-		ibv_close_device(probe.context);
-		found++;
+		if (probe.verdict == USABLE) {
+			if (found < max)
+				describe(&probe, &list[found]);
+			found++;
+		}
+		probe_close(&probe);
 	}
 	if (devices)
 		ibv_free_device_list(devices);
 	/* There is none: discovery says why. */
-	if (!found && !hw_discover(NULL, &context, error))
+	if (!found && !hw_discover(NULL, &context, &is_efa, error))
 		ibv_close_device(context);
 	return found;
 }

@@ -91,11 +91,12 @@ int hw_open(const struct srd_backend_options *options, struct srd_verbs **out,
 	    struct srd_error *error)
 {
 	struct hw *hw = srd_calloc(1, sizeof(*hw));
+	bool is_efa;
 	int err;
 
 	if (!hw)
 		return srd_error_set(error, -ENOMEM, "out of memory while opening the EFA backend");
-	err = hw_discover(options->device, &hw->ibv, error);
+	err = hw_discover(options->device, &hw->ibv, &is_efa, error);
 	if (err) {
 		srd_free(hw);
 		return err;
@@ -103,6 +104,7 @@ int hw_open(const struct srd_backend_options *options, struct srd_verbs **out,
 	for (int kind = 0; kind < HW_NUM_KINDS; kind++)
 		TAILQ_INIT(&hw->objects[kind]);
 	hw->verbs.name = "efa";
+	hw->verbs.can = is_efa ? 0 : SRD_VERBS_IS_RC;
 	hw->verbs.close = hw_close;
 	hw_device_fill(&hw->verbs);
 	hw_memory_fill(&hw->verbs);

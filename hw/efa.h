@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The EFA backend: struct srd_verbs over libibverbs and libefa. One table uses one device;
- * the contexts of all hosts share it, so their traffic loops back through it.
+ * the contexts of all hosts share it, so their traffic loops back through it. A device of
+ * another vendor that is asked for by its name serves too, with connected queue pairs.
  *
  * Each object of the seam is embedded in one that adds rdma-core's. The lists are there so
  * that close finds whatever its owner left.
@@ -153,10 +154,10 @@ static inline void hw_clock_busy(struct hw *hw)
 /* discover.c */
 
 /*
- * Open the device NAME, or where that is NULL the first EFA device with RDMA read and
- * write. -ENODEV with the reason: there is none. The context is the caller's.
+ * Open the device NAME, whatever its vendor, or where that is NULL the first EFA device with
+ * RDMA read and write. -ENODEV with the reason: there is none. The context is the caller's.
  */
-int hw_discover(const char *name, struct ibv_context **out, struct srd_error *error);
+int hw_discover(const char *name, struct ibv_context **out, bool *is_efa, struct srd_error *error);
 /* struct srd_backend.devices */
 int hw_devices(struct srd_device_info *list, int max, struct srd_error *error);
 

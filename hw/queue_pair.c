@@ -252,7 +252,7 @@ static int modify_qp(struct srd_verbs *verbs, struct srd_qp *srd, const struct s
 	return err;
 }
 
-/* The address handle's attributes are left zero: no SRD queue pair has any. */
+/* The address handle's attributes are left zero: no SRD queue pair has any, and nobody asks. */
 static int query_qp(struct srd_verbs *verbs, struct srd_qp *srd, struct srd_qp_attr *attr,
 		    uint32_t mask)
 {

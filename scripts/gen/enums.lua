@@ -111,6 +111,8 @@ enum srd_wc_status srd_efa_status_to_wc(uint32_t status);
 enum srd_wc_status srd_efa_status_to_rc(uint32_t status);
 /* A sentence that says what an EFA status means; "reserved" for one that is not defined. */
 const char *srd_efa_status_meaning(uint32_t status);
+/* What to look at where it comes; "" for one that is not defined. */
+const char *srd_efa_status_look(uint32_t status);
 /* Whether the initiator finds it by itself: no packet left for it. */
 int srd_efa_status_is_local(uint32_t status);
 
@@ -135,6 +137,11 @@ for _, s in ipairs(statuses) do
 	c:put("\tcase %d:\n\t\treturn \"%s\";\n", s[1], s[6])
 end
 c:put("\t}\n\treturn \"reserved\";\n}\n\n")
+c:put("const char *srd_efa_status_look(uint32_t status)\n{\n\tswitch (status) {\n")
+for _, s in ipairs(statuses) do
+	c:put("\tcase %d:\n\t\treturn \"%s\";\n", s[1], s.look)
+end
+c:put("\t}\n\treturn \"\";\n}\n\n")
 c:put("int srd_efa_status_is_local(uint32_t status)\n{\n\tswitch (status) {\n")
 for _, s in ipairs(statuses) do
 	if s[4] == "local" then

@@ -23,6 +23,19 @@ function lib.out()
 		f:write(self:text())
 		f:close()
 	end
+	--- Write a page that is in the tree; or, where CHECK, fail if it is not what is there.
+	function out.finish(self, path, check)
+		if not check then
+			return self:write(path)
+		end
+		local f = assert(io.open(path, "rb"))
+		local same = f:read "a" == self:text()
+		f:close()
+		if not same then
+			io.stderr:write(path, " is not what it is made from: make it again, without --check\n")
+			os.exit(1)
+		end
+	end
 	return out
 end
 

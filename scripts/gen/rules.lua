@@ -11,6 +11,8 @@ for _, e in ipairs(lib.spec "events") do
 	event_types[e.name] = true
 end
 
+local kinds = { SRD = "SRD_KINDS_SRD", RC = "SRD_KINDS_RC", all = "SRD_KINDS_ALL" }
+
 -- Every invariant is covered by a rule or named as none, and never both.
 local covered = {}
 for _, r in ipairs(rules) do
@@ -43,8 +45,8 @@ for _, r in ipairs(rules) do
 	for _, e in ipairs(r.needs) do
 		needs[#needs + 1] = "(UINT64_C(1) << SRD_EV_" .. e:upper() .. ")"
 	end
-	c:put("\t{ %q, %q, SRD_RULE_%s,\n\t  %q,\n\t  %q,\n\t  %q,\n\t  %s },\n", r.id, r.family,
-		r.class:upper(), r.statement, r.why, r.evidence, table.concat(needs, " | "))
+	c:put("\t{ %q, %q, SRD_RULE_%s,\n\t  %q,\n\t  %q,\n\t  %q,\n\t  %s, %s },\n", r.id, r.family,
+		r.class:upper(), r.statement, r.why, r.evidence, table.concat(needs, " | "), kinds[r.only or "all"])
 end
 c:put "};\n\nconst int srd_num_rules = SRD_NUM_RULES;\n"
 

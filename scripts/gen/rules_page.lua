@@ -11,6 +11,7 @@ Each rule has a stable id, `family.name`, and a class: *law* binds every user of
 *contract* our queue pair and scheduler and code that claims to be one, *advice* is legal
 but a risk. Law and contract are on unless `--rules` says otherwise. `srdlab rules ID`
 explains one. A rule whose events never came is reported as not judged, never as passed.
+The rules hold for SRD and for reliable-connected queue pairs (RC) unless it says which.
 
 Each rule is proven by a defect that it finds. *Planted* names those that are plug-ins,
 which `srdlab rules --check` runs (docs/plugins.md); what no queue pair and no scheduler can
@@ -33,7 +34,8 @@ for _, r in ipairs(spec.rules) do
 		family = of
 		md:put("## %s\n\n", family)
 	end
-	md:put("**%s** (%s) %s  \nWhy: %s  \nEvidence: %s. Needs: %s.\n\n", r.id, r.class, r.statement,
+	local class = r.only and ("%s, %s only"):format(r.class, r.only) or r.class
+	md:put("**%s** (%s) %s  \nWhy: %s  \nEvidence: %s. Needs: %s.\n\n", r.id, class, r.statement,
 		r.why, r.evidence, table.concat(r.needs, ", "))
 	if planted[r.id] then
 		md:put("Planted: %s.\n\n", table.concat(planted[r.id], "; "))

@@ -67,7 +67,7 @@ srd.scenario("the queue pair hands completions on one by one", {
 end)
 
 srd.scenario("a poll of one queue leaves the completions of the other", {
-	tags = { "contract", "completion" },
+	tags = { "contract", "srd", "completion" },
 }, function(t)
 	local s = polled(t, {}) -- both report to one completion queue
 	t:expect(post(s, 0)):equals "OK"

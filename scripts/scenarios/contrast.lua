@@ -12,7 +12,7 @@ local function both(name, options, body)
 			tags = { "contrast", kind:lower() },
 			needs = options.needs or { "fabric" },
 			limits = options.limits,
-			profile = kind == "RC" and "rc" or nil,
+			profile = kind == "RC" and "rc" or "efa1",
 			violates = expected.violates,
 		}, function(t)
 			body(t, expected)
@@ -231,4 +231,156 @@ srd.scenario("a queue pair of the other kind is refused at its creation", {
 	local qp, errno = a:create_qp_ex { send_cq = cq, recv_cq = cq, qp_type = "RC" }
 	t:expect(qp):equals(nil)
 	t:expect(errno):equals "EOPNOTSUPP"
+end)
+
+both("a request without the flag SIGNALED", {
+	description = "RC code saves completions by signaling every n-th request. libefa refuses each one that is not "
+		.. "signaled, and the whole session with it.",
+	SRD = { "is refused with EINVAL", srd = true, errno = "EINVAL", done = {}, violates = nil },
+	RC = { "is taken, and has a completion only where it fails", errno = "OK", done = { 3 } },
+}, function(t, expected)
+	local p = t:pair { memory = 192 }
+	local list = {}
+	for i = 1, 3 do
+		list[i] = { "write", wr_id = i, flags = i == 3 and "SIGNALED" or 0,
+			from = p.a.mem:slice(0, 64), to = p.b.mem:slice(0, 64) }
+	end
+	t:expect(p.a.qp.verbs:post(list, destination(p, expected))):equals(expected.errno)
+	t:run_for "10ms"
+	local ids = {}
+	for c in function() return p.a.qp:poll "send" end do
+		ids[#ids + 1] = c.wr_id
+	end
+	t:expect(ids):equals(expected.done)
+end)
+
+-- A queue pair of each side by verbs alone, with its builders for sends; what RC needs more.
+local function ends(t, expected, rts)
+	local sides = {}
+	for _, name in ipairs { "a", "b" } do
+		local v = t:host(name).verbs
+		local cq = v:create_cq(64)
+		sides[name] = { v = v, cq = cq, mem = t:host(name):memory(16384), qp = v:create_qp_ex {
+			send_cq = cq, recv_cq = cq, qp_type = expected.srd and "DRIVER" or "RC",
+			send_ops_flags = "SEND|RDMA_WRITE",
+		} }
+	end
+	local a, b = sides.a, sides.b
+	for _, pair in ipairs { { a, b }, { b, a } } do
+		local own, other = table.unpack(pair)
+		if expected.srd then
+			own.peer = { ah = own.v.pd:create_ah { dgid = other.v:query_gid() }, remote_qpn = other.qp.qp_num }
+			t:expect(own.qp:modify { state = "INIT", pkey_index = 0, port_num = 1, qkey = 0x4242 }):equals "OK"
+			t:expect(own.qp:modify { state = "RTR" }):equals "OK"
+			t:expect(own.qp:modify(srd.with({ state = "RTS", sq_psn = 0 }, rts or {}))):equals "OK"
+		else
+			t:expect(own.qp:modify { state = "INIT", pkey_index = 0, port_num = 1,
+				access_flags = expected.access or "REMOTE_WRITE|REMOTE_READ" }):equals "OK"
+			t:expect(own.qp:modify { state = "RTR", path_mtu = 5, dest_qp_num = other.qp.qp_num, rq_psn = 0,
+				max_dest_rd_atomic = 1, min_rnr_timer = 1,
+				ah_attr = { dgid = other.v:query_gid(), is_global = 1, port_num = 1 } }):equals "OK"
+			t:expect(own.qp:modify(srd.with({ state = "RTS", sq_psn = 0, timeout = 8, retry_cnt = 1, rnr_retry = 7,
+				max_rd_atomic = 1 }, rts or {}))):equals "OK"
+		end
+	end
+	return a, b
+end
+
+both("a receiver is not ready, and tries are limited", {
+	description = "The error is the same; what it leaves is not.",
+	needs = { "virtual_time" },
+	SRD = { "the send fails and the queue pair goes on", srd = true, state = "RTS" },
+	RC = { "the send fails and the connection with it", state = "ERR" },
+}, function(t, expected)
+	local a = ends(t, expected, { rnr_retry = 2 })
+	t:expect(a.qp:post({ { "send", wr_id = 1, from = a.mem:slice(0, 64) } }, a.peer)):equals "OK"
+	t:expect(a.cq:wait()[1].status):equals "IBV_WC_RNR_RETRY_EXC_ERR"
+	t:expect(a.qp:query().state):equals(expected.state)
+end)
+
+both("a send that waits for a receive, and a write behind it", {
+	description = "On RC whatever is posted later waits too, so that a receiver that is late stops all of a connection.",
+	needs = { "virtual_time" },
+	SRD = { "the write overtakes it", srd = true, first = { 2 } },
+	RC = { "the write waits behind it", first = {} },
+}, function(t, expected)
+	local a, b = ends(t, expected)
+	t:expect(a.qp:post({
+		{ "send", wr_id = 1, from = a.mem:slice(0, 64) },
+		{ "write", wr_id = 2, from = a.mem:slice(0, 64), to = b.mem:slice(0, 64) },
+	}, a.peer)):equals "OK"
+	t:run_for "1ms"
+	local done = {}
+	for i, wc in ipairs(a.cq:poll(4)) do
+		done[i] = wc.wr_id
+	end
+	t:expect(done):equals(expected.first)
+	t:expect(b.qp:post_recv { sg_list = b.mem:slice(64, 64) }):equals "OK"
+	a.cq:wait(2 - #done)
+end)
+
+both("a send of more than a packet", {
+	description = "An SRD message is one packet: a protocol with large sends needs RDMA, or pieces.",
+	SRD = { "fails with LOC_LEN_ERR", srd = true, status = "IBV_WC_LOC_LEN_ERR", violates = "chunk.limit" },
+	RC = { "arrives", status = "IBV_WC_SUCCESS" },
+}, function(t, expected)
+	local a, b = ends(t, expected)
+	t:expect(b.qp:post_recv { sg_list = b.mem }):equals "OK"
+	t:expect(a.qp:post({ { "send", wr_id = 1, from = a.mem:slice(0, 10000) } }, a.peer)):equals "OK"
+	t:expect(a.cq:wait()[1].status):equals(expected.status)
+end)
+
+both("completions of a queue pair that is destroyed", {
+	description = "Providers of RC clean the completion queue; libefa leaves entries there, which answer a later poll "
+		.. "with EINVAL and may name a queue pair that got the number.",
+	SRD = { "stay in the queue", srd = true, left = "EINVAL" },
+	RC = { "are gone with it" },
+}, function(t, expected)
+	local a, b = ends(t, expected)
+	t:expect(a.qp:post({ { "write", wr_id = 1, from = a.mem:slice(0, 64), to = b.mem:slice(0, 64) } }, a.peer))
+		:equals "OK"
+	t:run_for "1ms"
+	t:expect(a.qp:destroy_qp()):equals "OK"
+	local entries, errno = a.cq:poll()
+	t:expect(errno):equals(expected.left)
+	t:expect(entries):equals(not expected.left and {} or nil)
+end)
+
+srd.scenario("a destination in a request is refused, on RC alone", {
+	description = "An RC queue pair has no such setter; with rdma-core the pointer is NULL, and the program crashes.",
+	tags = { "contrast", "rc" },
+	needs = { "fabric" },
+	profile = "rc",
+}, function(t)
+	local a, b = ends(t, {})
+	local ah = a.v.pd:create_ah { dgid = b.v:query_gid() }
+	local to = { ah = ah, remote_qpn = b.qp.qp_num }
+	t:expect(a.qp:post({ { "write", wr_id = 1, from = a.mem:slice(0, 64), to = b.mem:slice(0, 64) } }, to))
+		:equals "EOPNOTSUPP"
+end)
+
+srd.scenario("a queue pair that lets nobody write, on RC alone", {
+	description = "qp_access_flags of INIT are a second lock beside the region's rights. SRD has the region's alone.",
+	tags = { "contrast", "rc" },
+	needs = { "fabric" },
+	profile = "rc",
+}, function(t)
+	local a, b = ends(t, { access = 0 })
+	t:expect(a.qp:post { { "write", wr_id = 1, from = a.mem:slice(0, 64), to = b.mem:slice(0, 64) } }):equals "OK"
+	t:expect(a.cq:wait()[1].status):equals "IBV_WC_REM_INV_REQ_ERR"
+	t:expect(b.qp:query().state):equals "ERR"
+end)
+
+srd.scenario("the responder needs an address handle of the initiator, on SRD alone", {
+	description = "An RDMA request of a host that the responder has no handle for is answered with UNKNOWN_PEER. On RC "
+		.. "the connection of both ends is all.",
+	tags = { "contrast", "srd" },
+	needs = { "hosts" },
+	violates = "address.unknown_peer",
+}, function(t)
+	local a, b = ends(t, { srd = true })
+	t:expect(b.peer.ah:destroy_ah()):equals "OK"
+	t:expect(a.qp:post({ { "write", wr_id = 1, from = a.mem:slice(0, 64), to = b.mem:slice(0, 64) } }, a.peer))
+		:equals "OK"
+	t:expect(a.cq:wait()[1].vendor_err):equals(14)
 end)

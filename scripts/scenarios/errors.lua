@@ -26,7 +26,7 @@ for i, case in ipairs(statuses) do
 	local name, vendor, status = table.unpack(case)
 	local kind = i % 2 == 0 and "get" or "put"
 	srd.scenario(("%s is %s of one %s, and the next goes well"):format(name, status, kind), {
-		tags = { "contract", "errors", "credit" },
+		tags = { "contract", "srd", "errors", "credit" },
 		needs = { "faults" },
 		limits = { max_rdma_size = 100 },
 	}, function(t)
@@ -47,7 +47,7 @@ for i, case in ipairs(statuses) do
 end
 
 srd.scenario("a status that is not defined is a general error", {
-	tags = { "contract", "errors" },
+	tags = { "contract", "srd", "errors" },
 	needs = { "faults" },
 }, function(t)
 	local p = t:pair { memory = 64 }

@@ -116,7 +116,7 @@ srd.scenario("an empty transfer looks at no key", {
 end)
 
 srd.scenario("an empty transfer looks at its keys, on a device that does", {
-	tags = { "contract", "memory" },
+	tags = { "contract", "srd", "memory" },
 	needs = { "fabric" },
 	profile = { zero_length_checks_key = true },
 }, function(t)

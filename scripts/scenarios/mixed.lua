@@ -74,7 +74,7 @@ for _, case in ipairs(fabrics) do
 end
 
 srd.scenario("random failures: each op ends as its worst request did, and no other", {
-	tags = { "contract", "mixed", "errors" },
+	tags = { "contract", "srd", "mixed", "errors" },
 	needs = { "faults", "fabric" },
 	seeds = true,
 	profile = { max_rdma_size = 100 },

@@ -36,7 +36,7 @@ for _, order in ipairs { "in_order", "random", "adversarial" } do
 end
 
 srd.scenario("completions come back out of order, and each op gets its own", {
-	tags = { "contract", "ordering" },
+	tags = { "contract", "srd", "ordering" },
 	needs = { "faults" },
 }, function(t)
 	local p = t:pair { memory = 64, max_send_wr = 4 }

@@ -126,7 +126,7 @@ srd.scenario("a direct put is counted, though not gated", {
 end)
 
 srd.scenario("a failed op leaves its neighbours alone", {
-	tags = { "contract", "errors" },
+	tags = { "contract", "srd", "errors" },
 	violates = "memory.rkey",
 }, function(t)
 	local p = t:pair { max_send_wr = 8, memory = 64 }
@@ -141,7 +141,7 @@ srd.scenario("a failed op leaves its neighbours alone", {
 end)
 
 srd.scenario("an op reports its own cause, after its last request", {
-	tags = { "contract", "errors" },
+	tags = { "contract", "srd", "errors" },
 	needs = { "faults" },
 	limits = { max_rdma_size = 1000 },
 }, function(t)
@@ -156,7 +156,7 @@ srd.scenario("an op reports its own cause, after its last request", {
 end)
 
 srd.scenario("a flush is never the cause while there is another", {
-	tags = { "contract", "errors" },
+	tags = { "contract", "srd", "errors" },
 	needs = { "faults" },
 	limits = { max_rdma_size = 1000 },
 }, function(t)
@@ -171,7 +171,7 @@ srd.scenario("a flush is never the cause while there is another", {
 end)
 
 srd.scenario("credits of a failed op come back", {
-	tags = { "contract", "credit", "errors" },
+	tags = { "contract", "srd", "credit", "errors" },
 	needs = { "faults" },
 	limits = { max_rdma_size = 100 },
 }, function(t)
@@ -185,7 +185,7 @@ srd.scenario("credits of a failed op come back", {
 end)
 
 srd.scenario("a held request keeps its credit", {
-	tags = { "contract", "credit" },
+	tags = { "contract", "srd", "credit" },
 	needs = { "faults" },
 }, function(t)
 	local p = t:pair { max_send_wr = 2, memory = 64 }
@@ -303,7 +303,7 @@ srd.scenario("queue pairs do not share credits", { tags = { "contract", "credit"
 end)
 
 srd.scenario("a post that is refused fails its op alone", {
-	tags = { "contract", "errors" },
+	tags = { "contract", "srd", "errors" },
 	limits = { max_rdma_size = 100 },
 }, function(t)
 	local p = t:pair { max_send_wr = 8, memory = 200 }
@@ -356,7 +356,7 @@ srd.scenario("direct puts may use what the send queue has, and the line waits fo
 end)
 
 srd.scenario("an op with many failed requests is answered once, with the first cause", {
-	tags = { "contract", "errors" },
+	tags = { "contract", "srd", "errors" },
 	needs = { "faults" },
 	limits = { max_rdma_size = 100 },
 }, function(t)
@@ -372,7 +372,7 @@ srd.scenario("an op with many failed requests is answered once, with the first c
 end)
 
 srd.scenario("all requests flushed is a flush", {
-	tags = { "contract", "errors" },
+	tags = { "contract", "srd", "errors" },
 	needs = { "faults" },
 	limits = { max_rdma_size = 100 },
 }, function(t)
@@ -420,7 +420,7 @@ end)
 
 srd.scenario("a completion that nobody in the line waits for credits nothing", {
 	description = "A request posted past queue pair and scheduler, with an id of its own.",
-	tags = { "contract", "credit", "misuse" },
+	tags = { "contract", "srd", "credit", "misuse" },
 	needs = { "faults" },
 }, function(t)
 	local p = t:pair { max_send_wr = 2, memory = 64 }

@@ -4,7 +4,7 @@ local srd = require "srdlab"
 local flushed = { status = "IBV_WC_WR_FLUSH_ERR", vendor_err = 1 }
 
 srd.scenario("a queue pair that is destroyed answers all of its ops", {
-	tags = { "contract", "teardown" },
+	tags = { "contract", "srd", "teardown" },
 	needs = { "faults" },
 	limits = { max_rdma_size = 16 },
 }, function(t)

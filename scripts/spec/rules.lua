@@ -7,14 +7,26 @@
 --   why        what happens on a device where it is broken
 --   evidence   what the numbers of a violation mean
 --   needs      event types that must have come, or the rule was not judged
+--   only       "SRD" or "RC": it is about queue pairs of this kind, and was not judged where none is
 --   covers     numbers of the list of 93 invariants of an SRD queue pair that the project
 --              began with: the generator sees to it that none is forgotten
 -- The order within a family is the order of enum srd_rule.
 local law, contract, advice = "law", "contract", "advice"
+local only = {}
+
 local function rule(id, class, statement, why, evidence, needs, covers)
 	return { id = id, class = class, statement = statement, why = why, evidence = evidence,
-		needs = needs, covers = covers }
+		needs = needs, covers = covers, only = only[id] }
 end
+
+-- An RC queue pair is posted to request by request, has no address handle, number or key in a
+-- request, and a vendor's own errors; SRD has no order.
+for id in ([=[session.one session.destination completion.vendor address.ah address.fields
+	address.qpn address.qkey address.qkey_range address.shared_qkey address.unknown_peer
+	lifetime.ah_order lifetime.busy_ah]=]):gmatch "%S+" do
+	only[id] = "SRD"
+end
+only["completion.order"] = "RC"
 
 local rules = {
 	-- chunk: the geometry of one put or get
@@ -272,6 +284,11 @@ local rules = {
 		"One cause is taken for another.",
 		"the id, the status, vendor_err and the status due",
 		{ "wc" }, { 50 }),
+	rule("completion.order", law,
+		"The requests of a reliable-connected queue pair complete in the order of their posts.",
+		"Whoever counts on it, as RC code may, frees and reuses what is still under way.",
+		"the id, its place on the queue pair and that of a request that completed before it",
+		{ "qp_create", "wr_post", "wc" }, {}),
 	rule("completion.overrun", law,
 		"A completion queue never holds more entries than it was granted.",
 		"EFA drops the entry without any error: its request never completes.",

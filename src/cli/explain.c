@@ -13,12 +13,13 @@ static const char prefix[] = "EFA_IO_COMP_STATUS_";
 
 static void print(uint32_t status)
 {
-	printf("%2u  %s  (%s%s)\n    %s\n", status, srd_efa_status_str(status) + strlen(prefix),
+	printf("%2u  %s  (%s%s)\n    %s\n    look at: %s\n", status,
+	       srd_efa_status_str(status) + strlen(prefix),
 	       srd_wc_status_str(srd_efa_status_to_wc(status)),
 	       !status                           ? ""
 	       : srd_efa_status_is_local(status) ? ", found by the initiator"
 						 : ", found by the responder",
-	       srd_efa_status_meaning(status));
+	       srd_efa_status_meaning(status), srd_efa_status_look(status));
 }
 
 static bool known(uint64_t status)

@@ -6,6 +6,7 @@
 #include "verbs/alloc.h"
 
 #include "book_internal.h"
+#include "rules.h"
 
 const char *srd_kind_str(enum srd_kind kind)
 {
@@ -346,6 +347,7 @@ void srd_book_qp_create(struct srd_book *book, const struct srd_event *event)
 	if (!qp)
 		return;
 	qp->made = *ev;
+	book->kinds |= srd_book_is_rc(qp) ? SRD_KINDS_RC : SRD_KINDS_SRD;
 	qp->state = SRD_QPS_RESET;
 	qp->pd = (void *)srd_book_find(book, SRD_KIND_PD, ev->pd);
 	qp->send_cq = (void *)srd_book_find(book, SRD_KIND_CQ, ev->send_cq);

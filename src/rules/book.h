@@ -171,6 +171,8 @@ struct srd_book_qp {
 	uint32_t in_flight_ops; /* those of them that belong to ops */
 	uint32_t receives;
 	uint64_t num_posted; /* accepted requests ever: the next one's ordinal */
+	uint64_t done;       /* one more than the highest ordinal that completed */
+	uint32_t num_silent; /* in flight, and complete without an entry unless they fail */
 	struct srd_fate *fates;
 	bool has_dropped; /* a reset dropped some */
 	struct srd_place *places;
@@ -285,6 +287,7 @@ struct srd_book {
 	bool nomem;              /* it could not follow: nothing is judged from here on */
 	uint64_t seen;           /* bit by event type */
 	uint32_t device_buffers; /* made so far */
+	uint8_t kinds;           /* of queue pairs that there were: SRD_KINDS_... */
 	enum srd_kind kind_of[SRD_NUM_EVENT_TYPES];
 
 	/* of the event that is being judged */

@@ -42,6 +42,7 @@ void srd_book_drop_requests(struct srd_book_qp *qp)
 		qp->recv_cq->unpolled -= qp->receives;
 	qp->has_dropped = qp->has_dropped || qp->in_flight;
 	qp->in_flight = 0;
+	qp->num_silent = 0;
 	qp->in_flight_ops = 0;
 	qp->receives = 0;
 }
@@ -224,6 +225,9 @@ void srd_book_apply_post(struct srd_book *book, const struct srd_ev_wr_post *pos
 	request->line = post->ev.line;
 	request->opcode = post->opcode;
 	request->ordinal = qp->num_posted;
+	request->silent =
+		srd_book_is_rc(qp) && !qp->made.sq_sig_all && !(post->wr_flags & SRD_SEND_SIGNALED);
+	qp->num_silent += request->silent;
 	if (book->seen >> SRD_EV_DEV_REQUEST & 1)
 		set_place(book, qp, qp->num_posted, SRD_BOOK_POSTED, post->length, post->opcode);
 	qp->num_posted++;
@@ -364,6 +368,35 @@ void srd_book_resolve_wc(struct srd_book *book, const struct srd_ev_wc *ev)
 	book->op = book->request ? book->request->op : NULL;
 }
 
+/* REQUEST of QP is not in flight any more, and is forgotten. */
+static void reap(struct srd_book_qp *qp, struct srd_request *request)
+{
+	let_go(request);
+	if (!request->dropped) {
+		qp->in_flight--;
+		qp->num_silent -= request->silent;
+		qp->in_flight_ops -= request->op != NULL;
+		if (qp->send_cq)
+			qp->send_cq->unpolled--;
+	}
+	srd_requests_remove(&qp->requests, request);
+}
+
+/* In order, a completion tells of those before it that have none of their own. */
+static bool reap_silent(struct srd_book_qp *qp, uint64_t before)
+{
+	struct srd_request *request = NULL;
+	bool any = false;
+
+	while (qp->num_silent && (request = srd_requests_next(&qp->requests, request)))
+		if (request->silent && !request->dropped && request->ordinal < before) {
+			reap(qp, request);
+			request = NULL; /* the others may have moved */
+			any = true;
+		}
+	return any;
+}
+
 void srd_book_wc(struct srd_book *book, const struct srd_event *event)
 {
 	const struct srd_ev_wc *ev = (const void *)event;
@@ -380,18 +413,15 @@ void srd_book_wc(struct srd_book *book, const struct srd_event *event)
 		return;
 	}
 	op = request->op;
-	let_go(request);
+	if (request->ordinal >= qp->done)
+		qp->done = request->ordinal + 1;
 	/* The ids of ops grow: that one came before is plain without its fate. */
 	if (!op)
 		set_fate(book, qp, ev->wr_id, event->time, SRD_FATE_COMPLETED);
-	if (!request->dropped) {
-		qp->in_flight--;
-		qp->in_flight_ops -= op != NULL;
-		if (qp->send_cq)
-			qp->send_cq->unpolled--;
-	}
 	qp->full = false;
-	srd_requests_remove(&qp->requests, request);
+	if (qp->num_silent && reap_silent(qp, request->ordinal))
+		request = srd_requests_find(&qp->requests, ev->wr_id);
+	reap(qp, request);
 	if (op)
 		srd_book_op_reap(book, op, ev);
 }

@@ -121,6 +121,11 @@ static void wc(struct srd_rules *rules, const struct srd_event *event)
 		FAIL(rules, COMPLETION_AFTER_RESET,
 		     "id %" PRIu64 " was posted by line %u, before the queue pair went to RESET",
 		     ev->wr_id, request->line);
+	} else if (srd_book_is_rc(qp) && !request->shared && request->ordinal < qp->done) {
+		FAIL(rules, COMPLETION_ORDER,
+		     "id %" PRIu64 " is request %" PRIu64 " of its queue pair; request %" PRIu64
+		     " completed before it",
+		     ev->wr_id, request->ordinal, qp->done - 1);
 	} else if (!ev->status && !request->shared &&
 		   !right_opcode(qp, request->opcode, ev->opcode)) {
 		FAIL(rules, COMPLETION_OPCODE,
@@ -338,7 +343,8 @@ static const struct srd_request *oldest_request(const struct srd_book_qp *qp)
 	const struct srd_request *oldest = NULL, *request = NULL;
 
 	while ((request = srd_requests_next(&qp->requests, request)))
-		if (!request->dropped && (!oldest || request->ordinal < oldest->ordinal))
+		if (!request->dropped && !request->silent &&
+		    (!oldest || request->ordinal < oldest->ordinal))
 			oldest = request;
 	return oldest;
 }
@@ -349,13 +355,13 @@ static void finish(struct srd_rules *rules)
 		const struct srd_book_qp *qp = (const struct srd_book_qp *)thing;
 		const struct srd_request *oldest;
 
-		if (thing->kind != SRD_KIND_QP || !thing->alive || !qp->in_flight)
+		if (thing->kind != SRD_KIND_QP || !thing->alive || qp->in_flight == qp->num_silent)
 			continue;
 		oldest = oldest_request(qp);
 		srd_judge_fail(rules, SRD_R_COMPLETION_MISSING,
 			       (struct srd_where){.qp = qp, .line = oldest->line},
 			       "id %" PRIu64 ", posted by line %u, never completed; %u like it",
-			       oldest->wr_id, oldest->line, qp->in_flight);
+			       oldest->wr_id, oldest->line, qp->in_flight - qp->num_silent);
 	}
 }
 

@@ -27,6 +27,7 @@ struct srd_request {
 	bool used;    /* the slot holds a request */
 	bool dropped; /* the queue pair was reset since: it may complete or not */
 	bool shared;  /* another had its id, so that a completion may be the other's */
+	bool silent;  /* no entry comes for it where it succeeds */
 };
 
 /* Open addressing in a power of two. All zeros is an empty table. */

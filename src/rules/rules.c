@@ -398,11 +398,20 @@ int srd_rules_selected(const struct srd_rules *rules, int rule)
 	return rules->selected[rule];
 }
 
+/* A queue pair whose creation is not in the stream is taken for SRD's. */
+static bool judges_kinds(const struct srd_rules *rules, int rule)
+{
+	uint8_t kinds = rules->book.kinds ? rules->book.kinds : SRD_KINDS_SRD;
+
+	return srd_rule_infos[rule].kinds & kinds;
+}
+
 int srd_rules_judged(const struct srd_rules *rules, int rule)
 {
 	uint64_t needs = srd_rule_infos[rule].needs;
 
-	return rules->selected[rule] && !rules->book.nomem && (rules->book.seen & needs) == needs;
+	return rules->selected[rule] && !rules->book.nomem && (rules->book.seen & needs) == needs &&
+	       judges_kinds(rules, rule);
 }
 
 int srd_rules_suppressions(const struct srd_rules *rules, const struct srd_suppression **list)

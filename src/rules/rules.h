@@ -14,6 +14,10 @@
 struct srd_rules;
 
 /* One rule, as generated from the specification. */
+#define SRD_KINDS_SRD 0x1
+#define SRD_KINDS_RC  0x2
+#define SRD_KINDS_ALL 0x3
+
 struct srd_rule_info {
 	const char *id;     /* "chunk.cover" */
 	const char *family; /* "chunk" */
@@ -22,6 +26,8 @@ struct srd_rule_info {
 	const char *why;       /* what goes wrong on a device where it is broken */
 	const char *evidence;  /* what the numbers of a violation mean */
 	uint64_t needs;        /* bit by event type: without each of them it is not judged */
+	/* SRD_KINDS_...: nor where there is no queue pair of these kinds */
+	uint8_t kinds;
 };
 
 extern const struct srd_rule_info srd_rule_infos[];

@@ -398,7 +398,51 @@ static void acknowledges_twice(struct stage *s)
 	s->verbs->destroy_comp_channel(s->verbs, channel);
 }
 
+/* Of two that are there, the second comes first. */
+static int swapped(struct srd_verbs *verbs, struct srd_cq *cq, int num_entries, struct srd_wc *wc)
+{
+	struct tamper *t = (struct tamper *)verbs;
+	struct srd_wc two[2];
+	int n;
+
+	if (t->calls) {
+		t->calls = 0;
+		*wc = t->last;
+		return 1;
+	}
+	n = verbs->next->poll_cq(verbs->next, cq, 2, two);
+	if (n == 2) {
+		t->calls = 1;
+		t->last = two[0];
+		*wc = two[1];
+		return 1;
+	}
+	if (n == 1)
+		*wc = two[0];
+	return n;
+}
+
+static void plant_swapped(struct srd_verbs *verbs)
+{
+	verbs->poll_cq = swapped;
+}
+
+/* Both are done before anybody looks. */
+static void two_at_once(struct stage *s)
+{
+	submit(op_of(SRD_OP_PUT, 0, 64));
+	submit(op_of(SRD_OP_PUT, 64, 64));
+	s->verbs->wait(s->verbs, s->verbs->now(s->verbs) + 10000000);
+	s->verbs->wait(s->verbs, s->verbs->now(s->verbs) + 10000000);
+	settle();
+}
+
 const struct planted planted_completion[] = {
+	{.rule = "completion.order",
+	 .what = "a connected queue pair's completions are taken out of order",
+	 .rc = true,
+	 .below = plant_swapped,
+	 .run = two_at_once},
 	{"completion.unknown", ID_LOST, "a completion has an id of nobody",
 	 .below = plant_another_id},
 	{"completion.twice", NULL, "the device delivers a completion twice", .run = duplicated},

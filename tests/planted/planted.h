@@ -63,6 +63,7 @@ struct planted {
 	/* How side b connects; NULL: to side a, as it should. */
 	void (*connect_b)(struct stage *s);
 	uint32_t credits; /* of the scheduler; 0: DEPTH */
+	bool rc;          /* on devices with connected queue pairs */
 };
 
 struct side {

@@ -4,6 +4,7 @@
 
 #include "planted.h"
 #include "qp/efa_srd.h"
+#include "qp/rc.h"
 #include "qp/observe.h"
 #include "qp/retire.h"
 #include "qp/scheduler.h"
@@ -124,10 +125,12 @@ static void tables_open(struct stage *s)
 
 void side_open(struct stage *s, struct side *side, uint32_t host, const char *name)
 {
-	const struct srd_queue_pair_config config = {
+	const struct srd_queue_pair_ops *good = s->planted->rc ? &srd_rc_ops : &srd_efa_srd_ops;
+	struct srd_queue_pair_config config = {
 		.max_send_wr = s->depth, .max_recv_wr = s->depth, .psn = 7, .port_num = 1};
 	struct srd_verbs *v = s->verbs;
 
+	srd_rc_defaults(&config);
 	side->context = v->open_device(v, host, name);
 	assert_non_null(side->context);
 	side->pd = v->alloc_pd(v, side->context);
@@ -136,10 +139,9 @@ void side_open(struct stage *s, struct side *side, uint32_t host, const char *na
 	assert_non_null(side->mr);
 	assert_int_equal(srd_cq_pool_create(v, side->context, 1, &s->stream, &side->pool, NULL), 0);
 	assert_int_equal(srd_cq_pool_acquire(side->pool, s->depth, 0, &side->cq, NULL), 0);
-	assert_int_equal(srd_observed_queue_pair_create(host ? &srd_efa_srd_ops : &s->qp_ops,
-							&s->stream, host ? v : &s->above.verbs,
-							side->pd, &config, side->cq, side->cq,
-							&side->qp, NULL),
+	assert_int_equal(srd_observed_queue_pair_create(
+				 host ? good : &s->qp_ops, &s->stream, host ? v : &s->above.verbs,
+				 side->pd, &config, side->cq, side->cq, &side->qp, NULL),
 			 0);
 	assert_int_equal(srd_observed_queue_pair_ops.endpoint(side->qp, &side->endpoint, NULL), 0);
 }
@@ -149,7 +151,7 @@ void stage_init(struct stage *s, const struct planted *planted, const char *sele
 	*s = (struct stage){
 		.planted = planted,
 		.select = select,
-		.profile = *srd_profile_find("efa1"),
+		.profile = *srd_profile_find(planted->rc ? "rc" : "efa1"),
 		.seed = 1,
 		.depth = DEPTH,
 	};
@@ -162,7 +164,7 @@ void stage_open(struct stage *s)
 		.max_send_wr = s->planted->credits ? s->planted->credits : s->depth};
 
 	stage = s;
-	s->qp_ops = srd_efa_srd_ops;
+	s->qp_ops = s->planted->rc ? srd_rc_ops : srd_efa_srd_ops;
 	s->scheduler_ops = srd_credit_scheduler_ops;
 	if (s->planted->plan || s->planted->build || s->planted->next_id) {
 		s->qp_ops.put = small_put;

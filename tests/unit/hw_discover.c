@@ -74,7 +74,28 @@ static void none_is_efa(void **state)
 	fake.devices[1] = (struct fake_device){.name = "rxe0"};
 	fake.num_devices = 2;
 	refuses(NULL, "no EFA device was found: the RDMA devices of this machine are not EFA: "
-		      "mlx5_0, rxe0 (efadv_query_device: Operation not supported)");
+		      "mlx5_0, rxe0 (efadv_query_device: Operation not supported); one that is "
+		      "named is used with its reliable-connected queue pairs");
+}
+
+/* Asked for by its name, another vendor's device is as good as it can be. */
+static void another_vendors_by_name(void **state)
+{
+	struct srd_backend_options options = {.device = "mlx5_0"};
+	struct srd_error error = {0};
+	struct srd_efa_device_attr attr;
+	struct srd_context *context;
+	struct srd_verbs *verbs;
+
+	fake.devices[1] = (struct fake_device){.name = "mlx5_0"};
+	fake.num_devices = 2;
+	assert_int_equal(efa->open(&options, &verbs, &error), 0);
+	assert_true(verbs->can & SRD_VERBS_IS_RC);
+	context = verbs->open_device(verbs, 0, NULL);
+	assert_string_equal(context->name, "mlx5_0");
+	assert_int_equal(verbs->efa_query_device(verbs, context, &attr), EOPNOTSUPP);
+	verbs->close(verbs);
+	assert_int_equal(fake.live, 0);
 }
 
 static void none_of_that_name(void **state)
@@ -229,6 +250,7 @@ static void version_is_in_the_file_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		CASE(another_vendors_by_name),
 		CASE(no_rdma_in_the_kernel),
 		CASE(no_devices),
 		CASE(none_is_efa),

@@ -30,6 +30,7 @@ void fake_reset(void)
 	fake = (struct fake){
 		.devices = {{"efa_0", true, 0, CAPS_READ_WRITE, 1 << 30}},
 		.num_devices = 1,
+		.max_msg_sz = 8928,
 		.libefa = "56.1",
 		.wc_error_at = -1,
 		.recv_room = -1,
@@ -145,7 +146,8 @@ static int query_port(struct ibv_context *context, uint8_t port_num, struct ibv_
 	if (port_num != 1)
 		return EINVAL;
 	*attr = (struct ibv_port_attr){.state = IBV_PORT_ACTIVE,
-				       .max_msg_sz = 8928,
+				       .max_msg_sz = fake.max_msg_sz,
+				       .active_mtu = IBV_MTU_4096,
 				       .gid_tbl_len = 1,
 				       .pkey_tbl_len = 1,
 				       .lid = 0};
@@ -853,6 +855,14 @@ int __wrap_ibv_destroy_qp(struct ibv_qp *qp)
 	return 0;
 }
 
+static const char *dgid(const struct ibv_ah_attr *attr)
+{
+	static char text[16];
+
+	snprintf(text, sizeof(text), "%02x..%02x", attr->grh.dgid.raw[0], attr->grh.dgid.raw[15]);
+	return text;
+}
+
 int __wrap_ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
 int __wrap_ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
@@ -860,6 +870,19 @@ int __wrap_ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 	     "rnr_retry=%u",
 	     mask, attr->qp_state, attr->cur_qp_state, attr->qkey, attr->port_num, attr->pkey_index,
 	     attr->sq_psn, attr->rnr_retry);
+	/* What SRD has none of. */
+	if (mask & IBV_QP_ACCESS_FLAGS)
+		note("  access=0x%x", attr->qp_access_flags);
+	if (mask & IBV_QP_AV)
+		note("  port=%u global=%u dgid=%s sgid=%u hop=%u lid=%u mtu=%u dest=0x%x rq_psn=%u "
+		     "dest_rd=%u rnr_timer=%u",
+		     attr->ah_attr.port_num, attr->ah_attr.is_global, dgid(&attr->ah_attr),
+		     attr->ah_attr.grh.sgid_index, attr->ah_attr.grh.hop_limit, attr->ah_attr.dlid,
+		     attr->path_mtu, attr->dest_qp_num, attr->rq_psn, attr->max_dest_rd_atomic,
+		     attr->min_rnr_timer);
+	if (mask & IBV_QP_TIMEOUT)
+		note("  timeout=%u retry=%u rd=%u", attr->timeout, attr->retry_cnt,
+		     attr->max_rd_atomic);
 	if (fails("ibv_modify_qp"))
 		return fake.fail_errno;
 	if (mask & IBV_QP_STATE)

@@ -34,6 +34,7 @@ struct fake {
 	char sysfs[128];      /* the folder that stands for /sys/class/infiniband/NAME */
 	uint64_t missing_ops; /* IBV_QP_EX_WITH_...: builders that stay NULL although asked for */
 	bool grant_pow2;      /* depths are rounded up, as libefa does */
+	uint32_t max_msg_sz;  /* of the port */
 	struct ibv_wc wc[64]; /* what ibv_poll_cq hands out */
 	int num_wc, wc_error_at; /* index of an entry of no live queue pair; -1: none */
 	int recv_room;           /* receives that fit; -1: all */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The whole way down: our EFA SRD queue pair over the EFA backend over a fake rdma-core.
- * First every call in order with its arguments; then the same way with each single call
- * failing, and with each allocation failing: the error comes up, nothing is left.
+ * The whole way down: our queue pairs, of EFA and of other vendors' devices, over the EFA
+ * backend over a fake rdma-core. First every call in order with its arguments; then the same
+ * way with each single call failing, and with each allocation failing: the error comes up,
+ * nothing is left.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -16,9 +17,10 @@
 #include "efa.h"
 #include "hw_fake.h"
 #include "qp/efa_srd.h"
+#include "qp/rc.h"
 #include "verbs/alloc.h"
 
-static const struct srd_queue_pair_ops *const ops = &srd_efa_srd_ops;
+static const struct srd_queue_pair_ops *ops;
 
 static const struct srd_queue_pair_config config = {
 	.max_send_wr = 500,
@@ -27,7 +29,18 @@ static const struct srd_queue_pair_config config = {
 	.max_recv_sge = 30,
 	.psn = 0xabc,
 	.port_num = 1,
+	.timeout = 14,
+	.retry_cnt = 7,
+	.rnr_retry = 6,
+	.min_rnr_timer = 12,
+	.max_rd_atomic = 16,
+	.max_dest_rd_atomic = 15,
 };
+
+static bool is_rc(void)
+{
+	return ops == &srd_rc_ops;
+}
 
 /* All that one run makes. */
 struct way {
@@ -122,7 +135,7 @@ static int release(struct way *w)
 /* There and back; stops at the first error and leaves the rest to the table's close. */
 static int go(struct way *w)
 {
-	struct srd_backend_options options = {0};
+	struct srd_backend_options options = {.device = is_rc() ? "mlx5_0" : NULL};
 	int rc;
 
 	*w = (struct way){0};
@@ -146,6 +159,22 @@ static void start(void)
 	fake_reset();
 	fake.devices[0].max_rdma_size = 1000;
 	fake.grant_pow2 = true;
+	if (is_rc()) {
+		fake.devices[0] = (struct fake_device){.name = "mlx5_0"};
+		fake.max_msg_sz = 1000;
+	}
+}
+
+static int on_efa(void **state)
+{
+	ops = &srd_efa_srd_ops;
+	return 0;
+}
+
+static int on_another(void **state)
+{
+	ops = &srd_rc_ops;
+	return 0;
 }
 
 static void every_call_in_order(void **state)
@@ -206,6 +235,87 @@ static void every_call_in_order(void **state)
 	assert_int_equal(srd_alloc_live(), 0);
 }
 
+/* No address handle, all of the peer in the queue pair, and a session for each request. */
+static void every_call_of_a_connection(void **state)
+{
+	struct way w;
+
+	start();
+	assert_int_equal(go(&w), 0);
+	assert_string_equal(
+		fake_log(),
+		"ibv_open_device mlx5_0\n"
+		"efadv_query_device inlen=whole\n"
+		"ibv_alloc_pd\n"
+		"ibv_create_cq cqe=500 channel=none vector=0\n"
+		"ibv_reg_mr length=4096 iova=addr access=0x7\n"
+		"ibv_query_port port=1\n"
+		"ibv_query_gid port=1 index=0\n"
+		"ibv_create_qp_ex type=2 sig_all=0 wr=500/4 sge=30/30 inline=0 comp_mask=0x41 "
+		"ops=0x11\n"
+		"ibv_query_port port=1\n"
+		/* connect: INIT, RTR, RTS */
+		"ibv_modify_qp mask=0x39 state=1 cur=0 qkey=0x0 port=1 pkey=0 sq_psn=0 "
+		"rnr_retry=0\n"
+		"  access=0x7\n"
+		"ibv_modify_qp mask=0x129181 state=2 cur=0 qkey=0x0 port=0 pkey=0 sq_psn=0 "
+		"rnr_retry=0\n"
+		"  port=1 global=1 dgid=a0..af sgid=0 hop=255 lid=0 mtu=5 dest=0x123456 "
+		"rq_psn=2748 "
+		"dest_rd=15 rnr_timer=12\n"
+		"ibv_modify_qp mask=0x12e01 state=3 cur=0 qkey=0x0 port=0 pkey=0 sq_psn=2748 "
+		"rnr_retry=6\n"
+		"  timeout=14 retry=7 rd=16\n"
+		"ibv_query_qp mask=0x1\n"
+		/* put */
+		"wr_start\n"
+		"wr_rdma_write id=0 flags=0x2 rkey=0x2222 addr=0x1 imm=0\n"
+		"wr_set_sge lkey=0x1111 addr=0x0 length=1000\n"
+		"wr_complete: 0\n"
+		"wr_start\n"
+		"wr_rdma_write id=1 flags=0x2 rkey=0x2222 addr=0x3e9 imm=0\n"
+		"wr_set_sge lkey=0x1111 addr=0x3e8 length=1000\n"
+		"wr_complete: 0\n"
+		"wr_start\n"
+		"wr_rdma_write id=2 flags=0x2 rkey=0x2222 addr=0x7d1 imm=0\n"
+		"wr_set_sge lkey=0x1111 addr=0x7d0 length=500\n"
+		"wr_complete: 0\n"
+		/* get */
+		"wr_start\n"
+		"wr_rdma_read id=3 flags=0x2 rkey=0x2222 addr=0x1 imm=0\n"
+		"wr_set_sge lkey=0x1111 addr=0x0 length=10\n"
+		"wr_complete: 0\n"
+		"ibv_poll_cq cq1 max=1: 0\n"
+		"ibv_destroy_qp\n"
+		"ibv_dereg_mr\n"
+		"ibv_destroy_cq\n"
+		"ibv_dealloc_pd\n"
+		"ibv_close_device\n");
+	assert_int_equal(fake.live, 0);
+	assert_int_equal(srd_alloc_live(), 0);
+}
+
+/* What a connected queue pair has no function for is refused before it is called. */
+static void a_connection_has_no_destinations(void **state)
+{
+	struct srd_backend_options options = {.device = "mlx5_0"};
+	struct way w = {0};
+	struct srd_qp *qp;
+
+	start();
+	assert_int_equal(srd_backend_find("efa")->open(&options, &w.verbs, NULL), 0);
+	assert_int_equal(make_objects(&w), 0);
+	qp = ops->verbs_qp(w.qp);
+	w.verbs->wr_start(w.verbs, qp);
+	w.verbs->wr_rdma_write(w.verbs, qp, 1, 2);
+	w.verbs->wr_set_ud_addr(w.verbs, qp, &(struct srd_ah){0}, 1, 2);
+	assert_int_equal(w.verbs->wr_complete(w.verbs, qp), EOPNOTSUPP);
+	assert_false(fake.locked);
+	ops->destroy(w.qp);
+	w.verbs->close(w.verbs);
+	assert_int_equal(fake.live, 0);
+}
+
 /* Before there is a table, every failure means that there is no device. */
 static int expected(const char *call, int discovering, int err)
 {
@@ -225,7 +335,7 @@ static void each_single_call_fails(void **state)
 	start();
 	assert_int_equal(go(&w), 0);
 	total = fake.calls;
-	assert_true(total > 25);
+	assert_true(total > 20);
 	for (int i = 1; i <= total; i++) {
 		int rc, want;
 
@@ -234,7 +344,7 @@ static void each_single_call_fails(void **state)
 		fake.fail_errno = EIO;
 		rc = go(&w);
 		assert_non_null(fake.failed);
-		want = expected(fake.failed, i <= 3, EIO);
+		want = expected(fake.failed, i <= (is_rc() ? 2 : 3), EIO);
 		if (rc != want)
 			print_error("call %d, %s\n", i, fake.failed);
 		assert_int_equal(rc, want);
@@ -325,10 +435,18 @@ static void completions_come_up(void **state)
 
 int main(void)
 {
+#define ON_EFA(f)     cmocka_unit_test_setup(f, on_efa)
+#define ON_ANOTHER(f) cmocka_unit_test_setup(f, on_another)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_call_in_order),   cmocka_unit_test(each_single_call_fails),
-		cmocka_unit_test(each_allocation_fails), cmocka_unit_test(connect_can_be_repeated),
-		cmocka_unit_test(completions_come_up),
+		ON_EFA(every_call_in_order),
+		ON_EFA(each_single_call_fails),
+		ON_EFA(each_allocation_fails),
+		ON_EFA(connect_can_be_repeated),
+		ON_EFA(completions_come_up),
+		ON_ANOTHER(every_call_of_a_connection),
+		ON_ANOTHER(each_single_call_fails),
+		ON_ANOTHER(each_allocation_fails),
+		ON_ANOTHER(a_connection_has_no_destinations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

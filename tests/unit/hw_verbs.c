@@ -305,6 +305,8 @@ static void modify_and_query(void **state)
 			    "sq_psn=11259375 rnr_retry=6\n"
 			    "ibv_modify_qp mask=0x81 state=2 cur=2 qkey=0x4242 port=1 pkey=5 "
 			    "sq_psn=11259375 rnr_retry=6\n"
+			    "  port=0 global=0 dgid=00..00 sgid=0 hop=0 lid=0 mtu=0 dest=0x0 "
+			    "rq_psn=0 dest_rd=0 rnr_timer=0\n"
 			    "ibv_query_qp mask=0x1\n");
 }
 

@@ -49,6 +49,28 @@ static void wrong_opcode(struct world *w)
 	EMIT(w, WC, wc, H(0), .wr_id = 0, .qp_num = QPN(0), .opcode = SRD_WC_SEND);
 }
 
+/* Of two requests of a connected queue pair the second completes first. */
+static void out_of_order(struct world *w)
+{
+	const uint32_t masks[] = {0x39, 0x129181, 0x12e01};
+
+	EMIT(w, QP_CREATE, qp_create, 9, .qp_num = 99, .pd = H(0), .send_cq = H(0), .recv_cq = H(0),
+	     .requested_send_wr = 4, .granted_send_wr = 4, .qp_type = SRD_QPT_RC,
+	     .send_ops_flags = 1);
+	for (uint32_t i = 0; i < 3; i++)
+		EMIT(w, QP_MODIFY, qp_modify, 9, .mask = masks[i], .from = i, .to = i + 1,
+		     .port_num = !i);
+	for (uint32_t id = 0; id < 2; id++) {
+		EMIT(w, SESSION_START, session_start, 9, .state = SRD_QPS_RTS);
+		EMIT(w, WR_POST, wr_post, 9, .wr_id = id, .opcode = SRD_WR_RDMA_WRITE, .num_sge = 1,
+		     .setters = 1, .wr_flags = SRD_SEND_SIGNALED);
+		EMIT(w, SESSION_COMPLETE, session_complete, 9, .num_wr = 1);
+	}
+	for (uint32_t id = 2; id--;)
+		EMIT(w, WC, wc, H(0), .wr_id = id, .qp_num = 99, .opcode = SRD_WC_RDMA_WRITE);
+	EMIT(w, QP_DESTROY, qp_destroy, 9, );
+}
+
 static void wrong_status(struct world *w)
 {
 	raw_post(w, good_post(w, 0, 100));
@@ -354,6 +376,7 @@ static void each_rule_fires(void **state)
 		{"completion.missing", NULL, NULL},
 		{"completion.opcode", wrong_opcode, NULL},
 		{"completion.vendor", wrong_status, NULL},
+		{"completion.order", out_of_order, NULL},
 		{"completion.overrun", entry_lost, NULL},
 		{"completion.room", no_room, "lifetime.busy_qp"},
 		{"completion.after_reset", after_reset, NULL},
