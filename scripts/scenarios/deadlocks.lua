@@ -17,7 +17,7 @@ srd.scenario("a request that is lost", { tags = { "engine", "deadlock" }, needs 
 	t:drop(op:request(1))
 	deadlock(t, function()
 		t:wait(op)
-	end, { "deadlock", "waits for the put", "request 1 of 1 (wr_id 0): lost" })
+	end, { "deadlock", "waits for the put", "request 1 of 1 (wr_id 0): lost", "likely cause: a fault" })
 	t:expect(p.a.qp:in_flight()):equals(1)
 end)
 
@@ -50,7 +50,7 @@ srd.scenario("a device that does not reach itself", {
 	local op = one:submit_put { from = a:memory(64), to = a:memory(64) }
 	deadlock(t, function()
 		t:wait(op)
-	end, { "lost: nothing will complete it" })
+	end, { "lost: this device does not reach itself" })
 end)
 
 srd.scenario("a wrong queue key, where the device never says so", {
@@ -64,7 +64,7 @@ srd.scenario("a wrong queue key, where the device never says so", {
 	local op = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
 	deadlock(t, function()
 		t:wait(op)
-	end, { "request 1 of 1" })
+	end, { "request 1 of 1", "likely cause: queue pair 2 of host b drops the put" })
 end)
 
 srd.scenario("of two tasks that wait for each other the first hears of it, and can give up", {
@@ -75,7 +75,7 @@ srd.scenario("of two tasks that wait for each other the first hears of it, and c
 	first = t:spawn(function()
 		deadlock(t, function()
 			t:wait(second)
-		end, { "deadlock", "waits for a task to end" })
+		end, { "deadlock", "to end", "likely cause: tasks wait for one another" })
 	end)
 	second = t:spawn(function()
 		t:wait(first)
@@ -87,7 +87,7 @@ srd.scenario("a completion that nobody sends", { tags = { "engine", "deadlock" }
 		local cq = t:host("a").verbs:create_cq(4)
 		deadlock(t, function()
 			cq:wait(1)
-		end, { "deadlock", "a completion in a completion queue of its own" })
+		end, { "deadlock", "waits for 1 more completion in completion queue 1", "nothing is posted" })
 	end)
 
 srd.scenario("waiting with a time is no deadlock", {

@@ -47,19 +47,19 @@ static bool is_unrung(struct srd_door *door, struct door_qp *qp, const struct sr
 	return door_doorbell_waits(door, qp, command->wr_id);
 }
 
-/* Whether the open session has built a request with this wr id. */
-static bool in_session(struct srd_door *door, struct door_qp *qp, uint64_t wr_id)
+/* The request with this wr id that the open session has built; NULL: there is none. */
+static struct srd_request *in_session(struct srd_door *door, struct door_qp *qp, uint64_t wr_id)
 {
 	struct srd_request *r = qp->first;
 
 	if (!qp->open || !r)
-		return false;
+		return NULL;
 	while (door_wq_wr_id(&qp->sq, r->id) != wr_id && r != qp->current)
 		r = srd_model_request_chained(&door->model, r);
-	return door_wq_wr_id(&qp->sq, r->id) == wr_id;
+	return door_wq_wr_id(&qp->sq, r->id) == wr_id ? r : NULL;
 }
 
-static bool entry_waits(struct srd_door *door, struct door_qp *qp, const struct srd_lab *command)
+static bool entry_waits(struct srd_door *door, struct door_qp *qp, struct srd_lab *command)
 {
 	const struct srd_cqe *cqe;
 
@@ -67,9 +67,11 @@ static bool entry_waits(struct srd_door *door, struct door_qp *qp, const struct 
 		if (cqe->qpn != qp->qp.qp_num || cqe->flags & SRD_CQE_RECEIVE)
 			continue;
 		if (command->flags & SRD_LAB_BY_ORDINAL
-			    ? cqe->ordinal == (uint32_t)command->ordinal
-			    : door_wq_wr_id(&qp->sq, cqe->id) == command->wr_id)
-			return true;
+			    ? cqe->ordinal != (uint32_t)command->ordinal
+			    : door_wq_wr_id(&qp->sq, cqe->id) != command->wr_id)
+			continue;
+		command->status = cqe->status;
+		return true;
 	}
 	return false;
 }
@@ -81,14 +83,20 @@ static int locate(struct srd_door *door, struct door_qp *qp, struct srd_lab *com
 					: by_wr_id(door, qp, command->wr_id);
 
 	command->place = SRD_PLACE_UNKNOWN;
-	if (r)
-		command->place = srd_model_request_place(&door->model, r);
-	else if (is_unrung(door, qp, command))
+	command->why = SRD_WHY_NONE;
+	command->status = command->peer_qpn = 0;
+	if (!r && is_unrung(door, qp, command)) {
 		command->place = SRD_PLACE_DOORBELL;
-	else if (entry_waits(door, qp, command))
+		return 0;
+	}
+	if (!r && entry_waits(door, qp, command)) {
 		command->place = SRD_PLACE_COMPLETED;
-	else if (!ordinal && in_session(door, qp, command->wr_id))
-		command->place = SRD_PLACE_SESSION;
+		return 0;
+	}
+	if (!r && !ordinal)
+		r = in_session(door, qp, command->wr_id);
+	if (r)
+		srd_model_request_locate(&door->model, r, command);
 	return command->place == SRD_PLACE_UNKNOWN ? ENOENT : 0;
 }
 

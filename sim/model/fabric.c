@@ -135,6 +135,7 @@ static void send_message(struct srd_model *m, struct srd_request *r)
 	if (unlikely(p->loss)) {
 		lost = retransmission(m, r);
 		if (lost > p->unresponsive_timeout && !m->qp[r->qp].rc) {
+			r->why = SRD_WHY_LOSS;
 			srd_request_schedule(m, r, SRD_PHASE_TIMEOUT,
 					     r->start + p->unresponsive_timeout);
 			return;

@@ -51,7 +51,7 @@ static void lose(struct srd_model *m, struct srd_request *r)
 	if (r->phase == SRD_PHASE_RNR)
 		srd_request_unpark(m, r);
 	srd_fault_event(m, r, SRD_LAB_DROP);
-	r->phase = SRD_PHASE_LOST;
+	srd_request_lose(r, SRD_WHY_FAULT);
 	if (m->qp[r->qp].rc)
 		srd_rc_pass(m, r);
 }
@@ -172,8 +172,7 @@ int srd_model_request_fault(struct srd_model *m, uint32_t qp, struct srd_request
 	return apply(m, r, command->kind, command->status, command->time);
 }
 
-enum srd_request_place srd_model_request_place(const struct srd_model *m,
-					       const struct srd_request *r)
+static enum srd_request_place place(const struct srd_model *m, const struct srd_request *r)
 {
 	if (r->phase == SRD_PHASE_TIMEOUT || r->phase == SRD_PHASE_LOST) {
 		if (r->faults & SRD_FOUND_WRONG_QKEY)
@@ -200,12 +199,29 @@ enum srd_request_place srd_model_request_place(const struct srd_model *m,
 		return SRD_PLACE_HELD;
 	case SRD_PHASE_LOST:
 		return SRD_PLACE_LOST;
-	case SRD_PHASE_FREE:
 	case SRD_PHASE_BUILT:
+		return SRD_PLACE_SESSION;
+	case SRD_PHASE_FREE:
 	case SRD_PHASE_DEAD:
 		break;
 	}
 	return SRD_PLACE_UNKNOWN;
+}
+
+void srd_model_request_locate(const struct srd_model *m, const struct srd_request *r,
+			      struct srd_lab *out)
+{
+	out->place = place(m, r);
+	out->host = r->phase == SRD_PHASE_BUILT ? m->ah[r->ah].dest_host : r->dest_host;
+	out->peer_qpn = r->dest_qpn;
+	out->status = r->status;
+	out->why = SRD_WHY_NONE;
+	if (r->phase == SRD_PHASE_LOST || r->phase == SRD_PHASE_TIMEOUT)
+		out->why = (enum srd_request_why)r->why;
+	if (r->phase == SRD_PHASE_TIMEOUT && !r->status)
+		out->status = srd_request_unanswered(m, r);
+	if (r->phase == SRD_PHASE_RNR_TIMER)
+		out->why = SRD_WHY_RNR;
 }
 
 static int move_to_error(struct srd_model *m, uint32_t index)

@@ -138,7 +138,10 @@ struct srd_request {
 	uint32_t qp;
 	uint32_t next; /* of the queue pair's requests in posting order, or of the free list */
 	uint32_t prev;
-	uint32_t parked_at; /* queue pair that it waits at */
+	union {
+		uint32_t parked_at; /* SRD_PHASE_RNR: the queue pair that it waits at */
+		uint32_t why;       /* SRD_PHASE_LOST, SRD_PHASE_TIMEOUT: enum srd_request_why */
+	};
 	uint32_t dest_host;
 	uint32_t dest_pd; /* of what is read */
 	uint64_t ordinal; /* counts the requests of its queue pair from 0 */
@@ -327,8 +330,9 @@ uint64_t srd_model_qp_posted(const struct srd_model *model, uint32_t qp);
  */
 int srd_model_request_fault(struct srd_model *model, uint32_t qp, struct srd_request *request,
 			    const struct srd_lab *command);
-enum srd_request_place srd_model_request_place(const struct srd_model *model,
-					       const struct srd_request *request);
+/* What SRD_LAB_LOCATE tells of REQUEST, submitted or not. */
+void srd_model_request_locate(const struct srd_model *model, const struct srd_request *request,
+			      struct srd_lab *out);
 int srd_model_qp_fault(struct srd_model *model, uint32_t qp, enum srd_lab_kind kind);
 /* Of the messages that arrive at QP the one after BEFORE others fails. */
 int srd_model_recv_fault(struct srd_model *model, uint32_t qp, uint64_t before, uint32_t status);

@@ -359,7 +359,7 @@ static void send_again(struct srd_model *m, struct srd_packet *p, struct srd_tra
 	c->retrans_timeout_events++;
 	/* The waits alone count: the time that it takes to send much says nothing of the peer. */
 	if (++p->tries * profile->retransmit > profile->unresponsive_timeout) {
-		srd_request_give_up(m, r);
+		srd_request_give_up(m, r, SRD_WHY_LOSS);
 		srd_packet_cancel(m, r);
 		release(m, p);
 		return;
@@ -412,9 +412,9 @@ void srd_packet_host_down(struct srd_model *m, uint32_t host)
 		if (!t->request)
 			continue;
 		if (m->qp[r->qp].host == host)
-			r->phase = SRD_PHASE_LOST;
+			srd_request_lose(r, SRD_WHY_CUT_OFF);
 		else if (t->host == host)
-			srd_request_give_up(m, r);
+			srd_request_give_up(m, r, SRD_WHY_NOBODY);
 		else
 			continue;
 		srd_packet_cancel(m, r);

@@ -196,7 +196,7 @@ void srd_rc_retry(struct srd_model *m, struct srd_request *r)
 	uint64_t time = m->state->now + ((uint64_t)TIMEOUT_UNIT << (c->timeout & 31));
 
 	if (!c->timeout) {
-		r->phase = SRD_PHASE_LOST;
+		srd_request_lose(r, SRD_WHY_NOBODY);
 		srd_rc_pass(m, r);
 		return;
 	}

@@ -180,7 +180,7 @@ void srd_model_request_submit(struct srd_model *m, uint32_t index, struct srd_re
 	if (unlikely(qp->first_fault))
 		srd_fault_adopt(m, r);
 	if (unlikely(qp->cut_off)) {
-		r->phase = SRD_PHASE_LOST;
+		srd_request_lose(r, SRD_WHY_CUT_OFF);
 		return;
 	}
 	/*
@@ -281,7 +281,7 @@ static bool completion_faults(struct srd_model *m, struct srd_request *r)
 		return false;
 	if (r->faults & SRD_FAULTED_DROP) {
 		srd_fault_event(m, r, SRD_LAB_DROP);
-		r->phase = SRD_PHASE_LOST;
+		srd_request_lose(r, SRD_WHY_FAULT);
 		return false;
 	}
 	if (r->faults & SRD_FAULTED_HOLD) {
@@ -314,15 +314,21 @@ void srd_request_answered(struct srd_model *m, struct srd_request *r)
 		srd_request_conclude(m, r);
 }
 
+uint8_t srd_request_unanswered(const struct srd_model *m, const struct srd_request *r)
+{
+	const struct srd_model_device *device = &m->device[m->qp[r->qp].host];
+
+	return device->answered[r->dest_host / 64] >> r->dest_host % 64 & 1
+		       ? SRD_EFA_LOCAL_ERROR_UNRESP_REMOTE
+		       : SRD_EFA_LOCAL_ERROR_UNREACH_REMOTE;
+}
+
 static void request_timed_out(struct srd_model *m, struct srd_request *r)
 {
 	struct srd_model_device *device = &m->device[m->qp[r->qp].host];
-	uint64_t answered = device->answered[r->dest_host / 64] >> r->dest_host % 64 & 1;
 
-	/* It answered before and then stopped, or it never did. */
 	if (!(r->faults & SRD_FAULTED_FAIL))
-		r->status = answered ? SRD_EFA_LOCAL_ERROR_UNRESP_REMOTE
-				     : SRD_EFA_LOCAL_ERROR_UNREACH_REMOTE;
+		r->status = srd_request_unanswered(m, r);
 	device->counters.unresponsive_remote_events++;
 	srd_request_answered(m, r);
 }
@@ -331,10 +337,11 @@ static void request_timed_out(struct srd_model *m, struct srd_request *r)
  * Divergence from EFA: it is not sent again, so that a peer which comes back in time does not
  * answer it.
  */
-void srd_request_give_up(struct srd_model *m, struct srd_request *r)
+void srd_request_give_up(struct srd_model *m, struct srd_request *r, enum srd_request_why why)
 {
 	uint64_t time = r->posted + srd_profile_of(m)->unresponsive_timeout;
 
+	r->why = why;
 	srd_request_schedule(m, r, SRD_PHASE_TIMEOUT, time > m->state->now ? time : m->state->now);
 }
 
@@ -342,7 +349,7 @@ void srd_request_due(struct srd_model *m, struct srd_request *r)
 {
 	/* What a dead host had under way is not finished by anybody. */
 	if (unlikely(m->qp[r->qp].cut_off)) {
-		r->phase = SRD_PHASE_LOST;
+		srd_request_lose(r, SRD_WHY_CUT_OFF);
 		return;
 	}
 	switch ((enum srd_phase)r->phase) {

@@ -454,13 +454,13 @@ static void wrong_qkey(struct srd_model *m, struct srd_request *r)
 	r->faults |= SRD_FOUND_WRONG_QKEY;
 	switch (srd_profile_of(m)->qkey_mismatch) {
 	case SRD_PROFILE_QKEY_MISMATCH_DROP_THEN_TIMEOUT:
-		srd_request_give_up(m, r);
+		srd_request_give_up(m, r, SRD_WHY_QKEY);
 		break;
 	case SRD_PROFILE_QKEY_MISMATCH_BAD_QPN:
 		answer(m, r, SRD_EFA_REMOTE_ERROR_BAD_DEST_QPN);
 		break;
 	case SRD_PROFILE_QKEY_MISMATCH_NEVER:
-		r->phase = SRD_PHASE_LOST;
+		srd_request_lose(r, SRD_WHY_QKEY);
 		break;
 	}
 }
@@ -510,10 +510,10 @@ static void refuse(struct srd_model *m, struct srd_request *r, enum welcome why)
 		else if (m->qp[r->qp].rc)
 			srd_rc_retry(m, r);
 		else
-			srd_request_give_up(m, r);
+			srd_request_give_up(m, r, SRD_WHY_NOBODY);
 		break;
 	case NO_LOOPBACK:
-		r->phase = SRD_PHASE_LOST;
+		srd_request_lose(r, SRD_WHY_LOOPBACK);
 		break;
 	case NO_QP:
 		if (m->qp[r->qp].rc)

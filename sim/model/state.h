@@ -454,8 +454,17 @@ void srd_qp_wake(struct srd_model *model, uint32_t qp);
 bool srd_request_conclude(struct srd_model *model, struct srd_request *request);
 /* The initiator has the answer: it completes, unless a fault keeps it. */
 void srd_request_answered(struct srd_model *model, struct srd_request *request);
-/* No answer will come: it completes when the time for one is over. */
-void srd_request_give_up(struct srd_model *model, struct srd_request *request);
+/* No answer will come, for this reason: it completes when the time for one is over. */
+void srd_request_give_up(struct srd_model *model, struct srd_request *request,
+			 enum srd_request_why why);
+/* Its status then: the host answered before and then stopped, or it never did. */
+uint8_t srd_request_unanswered(const struct srd_model *model, const struct srd_request *request);
+/* It never completes. */
+static inline void srd_request_lose(struct srd_request *request, enum srd_request_why why)
+{
+	request->phase = SRD_PHASE_LOST;
+	request->why = why;
+}
 
 /*
  * fabric.c: when what arrives, message by message; hands on to packet.c at the packet level.

@@ -67,7 +67,8 @@ static int wait_k(lua_State *L, int status, lua_KContext wanted)
 			srd_raise(L, "cq:wait: poll_cq failed: %s", srd_errno_name(-ret));
 		if ((int)lua_rawlen(L, 3) >= (int)wanted)
 			return 1;
-		srd_task_waits_for(L, "a completion in a completion queue of its own", NULL);
+		srd_task_waits_for(L, lua_touserdata(L, 1),
+				   (uint32_t)(wanted - (lua_KContext)lua_rawlen(L, 3)));
 		if (!srd_task_alone(L))
 			return srd_task_yield(L, UINT64_MAX, wanted, wait_k);
 		srd_task_step(L, UINT64_MAX);
@@ -236,7 +237,7 @@ static int wait_event_k(lua_State *L, int status, lua_KContext unused)
 			return push_cq(L, cq);
 		if (ret != EAGAIN)
 			srd_raise(L, "channel:wait: get_cq_event failed: %s", srd_errno_name(ret));
-		srd_task_waits_for(L, "an event in a completion channel", NULL);
+		srd_task_waits_for(L, lua_touserdata(L, 1), 0);
 		if (!srd_task_alone(L))
 			return srd_task_yield(L, UINT64_MAX, 0, wait_event_k);
 		srd_task_step(L, UINT64_MAX);

@@ -31,7 +31,7 @@ void srd_lab_check(lua_State *L, const char *what, struct srd_lab *command)
 /* The request at 2, for a command of KIND. */
 static struct srd_lab check_request(lua_State *L, enum srd_lab_kind kind)
 {
-	struct srd_request *request = srd_object_check(L, 2, SRD_OBJECT_REQUEST);
+	struct srd_request_object *request = srd_object_check(L, 2, SRD_OBJECT_REQUEST);
 	struct srd_lab command = {.kind = kind};
 
 	srd_run_at(L);
@@ -44,9 +44,10 @@ static struct srd_lab check_request(lua_State *L, enum srd_lab_kind kind)
 	return command;
 }
 
-struct srd_request *srd_request_new(lua_State *L, struct srd_object *qp)
+struct srd_request_object *srd_request_new(lua_State *L, struct srd_object *qp)
 {
-	struct srd_request *request = srd_object_new(L, SRD_OBJECT_REQUEST, sizeof(*request), 1);
+	struct srd_request_object *request =
+		srd_object_new(L, SRD_OBJECT_REQUEST, sizeof(*request), 1);
 
 	request->qp = qp;
 	srd_object_push(L, qp);
@@ -57,7 +58,7 @@ struct srd_request *srd_request_new(lua_State *L, struct srd_object *qp)
 int srd_request_next(lua_State *L, struct srd_object *qp, const char *what)
 {
 	uint64_t n = lua_isnoneornil(L, 2) ? 1 : srd_check_uint(L, 2, what, INT32_MAX);
-	struct srd_request *request;
+	struct srd_request_object *request;
 
 	if (!n)
 		srd_raise(L, "%s: 0 is out of range: 1 is the next request", what);

@@ -6,6 +6,7 @@
 #include "bindings.h"
 #include "marshal.h"
 #include "sandbox.h"
+#include "waits.h"
 
 /* ---- errnos ---- */
 
@@ -86,7 +87,7 @@ static bool is_done(lua_State *L, int index)
 
 	if (op) {
 		if (!op->done)
-			srd_task_waits_for(L, NULL, op);
+			srd_task_waits_for(L, op, 0);
 		return op->done;
 	}
 	task = srd_object_test(L, index, SRD_OBJECT_TASK);
@@ -94,7 +95,7 @@ static bool is_done(lua_State *L, int index)
 		srd_raise(L, "t:wait: an op or a task is expected, or a list of them, not %s",
 			  luaL_typename(L, index));
 	if (!task->done)
-		srd_task_waits_for(L, "a task to end", NULL);
+		srd_task_waits_for(L, task, 0);
 	return task->done;
 }
 
@@ -186,8 +187,12 @@ static void start_wait(lua_State *L, const char *what)
 
 static int finish_wait(lua_State *L, bool in_time)
 {
-	if (!in_time)
-		srd_raise(L, "t:wait: not done in the time that was given");
+	char report[SRD_REPORT_SIZE];
+
+	if (!in_time) {
+		srd_task_report(L, SRD_TROUBLE_TIME, report);
+		srd_raise(L, "t:wait: not done in the time that was given%s", report);
+	}
 	inspect_all(L);
 	return 0;
 }
@@ -247,7 +252,7 @@ static int run_for_k(lua_State *L, int status, lua_KContext context)
 	uint64_t deadline = (uint64_t)lua_tointeger(L, 2);
 
 	while (run->verbs->now(run->verbs) < deadline) {
-		srd_task_waits_for(L, "a time to pass", NULL);
+		srd_task_waits_for(L, NULL, 0);
 		if (!srd_task_alone(L))
 			return srd_task_yield(L, deadline, 0, run_for_k);
 		srd_task_step(L, deadline);

@@ -7,8 +7,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include <srdlab/lab.h>
-
 #include "marshal.h"
 #include "qp/observe.h"
 #include "qp/observe_rails.h"
@@ -372,109 +370,6 @@ void srd_op_cause(const struct srd_op_object *op, char *text, size_t size)
 		snprintf(text, size, "%s", strerror(-op->result));
 }
 
-static const char *place_name(enum srd_request_place place)
-{
-	switch (place) {
-	case SRD_PLACE_UNKNOWN:
-		return "somewhere";
-	case SRD_PLACE_SESSION:
-		return "in a session that is not completed";
-	case SRD_PLACE_SEND_QUEUE:
-		return "in the send queue";
-	case SRD_PLACE_WIRE:
-		return "on the wire";
-	case SRD_PLACE_HELD:
-		return "held: its completion waits for t:release";
-	case SRD_PLACE_LOST:
-		return "lost: nothing will complete it";
-	case SRD_PLACE_COMPLETED:
-		return "completed, in the completion queue";
-	case SRD_PLACE_RNR:
-		return "parked until the peer posts a receive";
-	case SRD_PLACE_DOORBELL:
-		return "in the send queue, and no doorbell told the device";
-	case SRD_PLACE_QKEY:
-		return "dropped by the peer for its queue key";
-	case SRD_PLACE_NOBODY:
-		return "sent, and nobody is there who answers";
-	case SRD_PLACE_OVERRUN:
-		return "completed, and the full completion queue lost its entry";
-	}
-	return "somewhere";
-}
-
-static void explain_transfer(struct srd_op_object *op, luaL_Buffer *out)
-{
-	struct srd_rails *rails = op->rails->rails;
-	char line[200];
-
-	snprintf(line, sizeof(line),
-		 "\n  the %s of line %u: over %u rails, of which %u are not lost; %u requests of "
-		 "theirs are in flight",
-		 srd_op_name(op), op->object.line, op->rails->num,
-		 srd_observed_rails_ops.alive(rails), srd_observed_rails_ops.in_flight(rails));
-	luaL_addstring(out, line);
-}
-
-void srd_op_explain(struct srd_run *run, struct srd_op_object *op, luaL_Buffer *out)
-{
-	uint32_t known = op->num_requests < op->capacity ? op->num_requests : op->capacity;
-	char line[320];
-	int shown = 0;
-
-	if (op->rails) {
-		explain_transfer(op, out);
-		return;
-	}
-	snprintf(line, sizeof(line), "\n  the %s of line %u: %s", srd_op_name(op), op->object.line,
-		 srd_op_is_queued(op) ? "queued, it waits for credits" : "posted");
-	luaL_addstring(out, line);
-	for (uint32_t i = 0; i < known && shown < 8; i++) {
-		struct srd_lab command = {.kind = SRD_LAB_LOCATE,
-					  .qp = op->qp->verbs_qp->verbs,
-					  .wr_id = op->requests[i].wr_id};
-
-		if (run->verbs->lab(run->verbs, &command))
-			continue; /* it was reaped, or the backend cannot tell */
-		snprintf(line, sizeof(line), "\n    request %u of %u (wr_id %llu): %s", i + 1,
-			 op->num_requests, (unsigned long long)op->requests[i].wr_id,
-			 place_name(command.place));
-		luaL_addstring(out, line);
-		shown++;
-	}
-}
-
-void srd_requests_explain(struct srd_run *run, luaL_Buffer *out)
-{
-	struct srd_object *qp = run->objects[SRD_OBJECT_QP];
-	char line[200];
-	int shown = 0;
-
-	while (qp && qp->prev)
-		qp = qp->prev;
-	for (; qp; qp = qp->next) {
-		struct srd_traffic traffic = srd_run_traffic(run, qp->verbs);
-		uint64_t first = traffic.requests > 64 ? traffic.requests - 64 : 0;
-
-		if (traffic.requests == traffic.of_ops)
-			continue;
-		for (uint64_t i = first; i < traffic.requests && shown < 8; i++) {
-			struct srd_lab command = {.kind = SRD_LAB_LOCATE,
-						  .qp = qp->verbs,
-						  .flags = SRD_LAB_BY_ORDINAL,
-						  .ordinal = i};
-
-			if (run->verbs->lab(run->verbs, &command))
-				continue;
-			snprintf(line, sizeof(line),
-				 "\n  request %llu of the verbs queue pair of line %u: %s",
-				 (unsigned long long)i + 1, qp->line, place_name(command.place));
-			luaL_addstring(out, line);
-			shown++;
-		}
-	}
-}
-
 /* ---- the class ---- */
 
 static struct srd_op_object *check_op(lua_State *L)
@@ -569,7 +464,7 @@ static int op_request(lua_State *L)
 	struct srd_op_object *op = check_op(L);
 	uint32_t n = check_requests(L, op);
 	uint64_t i = srd_check_uint(L, 2, "op:request", UINT32_MAX);
-	struct srd_request *request;
+	struct srd_request_object *request;
 
 	if (!n && !op->done)
 		srd_raise(L,

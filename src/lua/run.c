@@ -19,6 +19,7 @@
 #include "verbs/limit_table.h"
 #include "verbs/observe.h"
 #include "verbs/profile.h"
+#include "waits.h"
 
 static uint64_t monotonic(void)
 {
@@ -342,6 +343,37 @@ static void judge_ops(struct srd_run *run)
 	}
 }
 
+/*
+ * What is outstanding at the end: part of the first failure, unless that has said so; a note
+ * where the scenario passes.
+ */
+static void note_outstanding(struct srd_run *run)
+{
+	static const char title[] = "outstanding at the end:";
+	struct srd_scenario_result *result = run->result;
+	char report[SRD_REPORT_SIZE], *text;
+
+	if (run->reported)
+		return;
+	srd_waits_explain(run, SRD_TROUBLE_END, report, sizeof(report));
+	if (!report[0])
+		return;
+	if (result->verdict != SRD_FAILED || !result->failures) {
+		text = srd_asprintf("%s%s", title, report);
+		if (text && run->lua.log)
+			run->lua.log(run->lua.log_arg, text);
+		run->failed_alloc |= !text;
+		srd_free(text);
+		return;
+	}
+	text = srd_asprintf("%s\n  %s%s", result->failures[0].message, title, report);
+	run->failed_alloc |= !text;
+	if (!text)
+		return;
+	srd_free(result->failures[0].message);
+	result->failures[0].message = text;
+}
+
 static void forget_failure(struct srd_scenario_result *result, int index)
 {
 	struct srd_failure *list = result->failures;
@@ -467,6 +499,7 @@ static int run_in_world(struct srd_run *run, int index, struct srd_error *error)
 	emit_begin(run, index);
 	srd_run_tasks(run);
 	srd_run_drain(run);
+	note_outstanding(run);
 	judge_ops(run);
 	judge_failures(run);
 	if (run->orders)

@@ -111,7 +111,7 @@ struct srd_op_object {
 };
 
 /* A request that was posted, or the ORDINAL-th of the queue pair, posted or not. */
-struct srd_request {
+struct srd_request_object {
 	struct srd_object object;
 	struct srd_object *qp; /* a verbs queue pair */
 	bool by_ordinal;
@@ -125,11 +125,11 @@ struct srd_task {
 	struct srd_task *next;
 	bool started;
 	bool done;
-	bool waiting;      /* for something that is not another task's doing */
-	uint64_t deadline; /* while it waits; UINT64_MAX: none */
-	uint32_t line;     /* where it waits */
-	const char *what;  /* it waits for; NULL: for OP */
-	struct srd_op_object *op;
+	bool waiting;          /* for something that is not another task's doing */
+	uint64_t deadline;     /* while it waits; UINT64_MAX: none */
+	uint32_t line;         /* where it waits */
+	uint32_t wanted;       /* completions that it lacks, where ON is a completion queue */
+	struct srd_object *on; /* the op, task or completion queue; NULL: for a time to pass */
 };
 
 /* What was posted to one verbs queue pair. */
@@ -186,6 +186,7 @@ struct srd_run {
 	uint64_t changes; /* counts what may end a wait: ops and tasks that are done */
 	int trouble; /* -EDEADLK, -ETIME or -ECANCELED: for the next task that waits to raise */
 	bool polled; /* every queue that matters, and since then nothing was called */
+	bool reported; /* who waits for whom stands in a message already */
 	bool failed_alloc;
 	struct srd_orders *orders; /* NULL: it is run once, in the fabric's own order */
 	bool shown;                /* what it is expected to fail with, or to violate, was there */
@@ -224,7 +225,7 @@ struct srd_op_object *srd_op_new(lua_State *L, struct srd_queue_pair_object *q,
 struct srd_op_object *srd_op_new_over(lua_State *L, struct srd_rails_object *rails,
 				      const struct srd_op *op);
 /* Push a new request of the verbs queue pair QP; the caller says which. */
-struct srd_request *srd_request_new(lua_State *L, struct srd_object *qp);
+struct srd_request_object *srd_request_new(lua_State *L, struct srd_object *qp);
 /* Take what the scheduler of Q has finished; true: there was something. */
 bool srd_op_take_results(struct srd_run *run, struct srd_queue_pair_object *q);
 /* The same of RAILS. */
@@ -245,10 +246,6 @@ const char *srd_op_name(const struct srd_op_object *op); /* "put" */
 bool srd_op_is_queued(const struct srd_op_object *op);
 /* Forget OP: it is done and the script knows, or the run ends. Cannot raise. */
 void srd_op_settle(struct srd_run *run, struct srd_op_object *op);
-/* A sentence on where OP is and why it is not done. */
-void srd_op_explain(struct srd_run *run, struct srd_op_object *op, luaL_Buffer *out);
-/* The same of the requests that a script posted by verbs alone, the last 64 of a queue pair. */
-void srd_requests_explain(struct srd_run *run, luaL_Buffer *out);
 /* Whether an op is without a result. */
 bool srd_run_has_work(const struct srd_run *run);
 /* Poll every queue pair with ops; true: a completion or a result came. */
@@ -278,8 +275,11 @@ void srd_task_step(lua_State *L, uint64_t deadline);
 int srd_task_yield(lua_State *L, uint64_t deadline, lua_KContext context, lua_KFunction k);
 /* At the start of a binding that waits, in place of srd_run_at. */
 void srd_task_at(lua_State *L);
-/* Note what the current task waits for, for the report of a deadlock: for WHAT, or for OP. */
-void srd_task_waits_for(lua_State *L, const char *what, struct srd_op_object *op);
+/*
+ * Note what the current task waits for, for the report of a deadlock: an op, a task, a number
+ * of completions of a completion queue; NULL: a time.
+ */
+void srd_task_waits_for(lua_State *L, void *on, uint32_t wanted);
 
 /* Release everything that the script has made, in the documented order. Cannot raise. */
 void srd_run_teardown(struct srd_run *run);

@@ -11,6 +11,7 @@
 #include "run.h"
 #include "script.h"
 #include "verbs/units.h"
+#include "waits.h"
 
 struct srd_task *srd_task_new(lua_State *L)
 {
@@ -40,49 +41,29 @@ bool srd_task_alone(lua_State *L)
 	return srd_run_of(L)->num_live_tasks == 1;
 }
 
-/* What is known of everybody who waits and of every op that is not done. */
-static void explain(lua_State *L, luaL_Buffer *out)
+void srd_task_report(lua_State *L, enum srd_trouble trouble, char report[SRD_REPORT_SIZE])
 {
 	struct srd_run *run = srd_run_of(L);
-	char line[320];
 
-	for (struct srd_task *task = run->tasks; task; task = task->next) {
-		if (task->done || !task->waiting)
-			continue;
-		if (task->what)
-			snprintf(line, sizeof(line), "\n  line %u waits for %s", task->line,
-				 task->what);
-		else
-			snprintf(line, sizeof(line), "\n  line %u waits for the %s of line %u",
-				 task->line, srd_op_name(task->op), task->op->object.line);
-		luaL_addstring(out, line);
-	}
-	for (struct srd_op_object *op = run->ops; op; op = op->next)
-		if (!op->done)
-			srd_op_explain(run, op, out);
-	srd_requests_explain(run, out);
+	run->current->waiting = true; /* what it waits for is part of the report */
+	srd_waits_explain(run, trouble, report, SRD_REPORT_SIZE);
+	run->current->waiting = false;
+	run->reported = true;
 }
 
 static void raise_trouble(lua_State *L, int trouble)
 {
 	struct srd_run *run = srd_run_of(L);
-	luaL_Buffer out;
-	char line[160], time[32];
+	char report[SRD_REPORT_SIZE], time[32];
 
 	srd_units_format(SRD_UNIT_TIME,
 			 trouble == -ETIME ? run->options.timeout : run->verbs->now(run->verbs),
 			 time, sizeof(time));
-	snprintf(line, sizeof(line),
-		 trouble == -ETIME ? "timed out: the scenario's own limit of %s is over"
-				   : "deadlock at %s: nothing can happen any more",
-		 time);
-	run->current->waiting = true; /* what it waits for is part of the report */
-	luaL_buffinit(L, &out);
-	luaL_addstring(&out, line);
-	explain(L, &out);
-	luaL_pushresult(&out);
-	run->current->waiting = false;
-	srd_raise(L, "%s", lua_tostring(L, -1));
+	srd_task_report(L, trouble == -ETIME ? SRD_TROUBLE_TIME : SRD_TROUBLE_DEADLOCK, report);
+	srd_raise(L,
+		  trouble == -ETIME ? "timed out: the scenario's own limit of %s is over%s"
+				    : "deadlock at %s: nothing can happen any more%s",
+		  time, report);
 }
 
 static void raise_pending(lua_State *L)
@@ -148,12 +129,12 @@ void srd_task_step(lua_State *L, uint64_t deadline)
 	run->current->waiting = false;
 }
 
-void srd_task_waits_for(lua_State *L, const char *what, struct srd_op_object *op)
+void srd_task_waits_for(lua_State *L, void *on, uint32_t wanted)
 {
 	struct srd_task *task = srd_run_of(L)->current;
 
-	task->what = what;
-	task->op = op;
+	task->on = on;
+	task->wanted = wanted;
 }
 
 void srd_task_at(lua_State *L)

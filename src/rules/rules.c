@@ -120,6 +120,11 @@ void srd_rules_destroy(struct srd_rules *rules)
 	srd_free(rules);
 }
 
+struct srd_book *srd_rules_book(struct srd_rules *rules)
+{
+	return rules->book.seen && !rules->book.nomem ? &rules->book : NULL;
+}
+
 void srd_rules_script(struct srd_rules *rules, const char *path)
 {
 	rules->script = path;

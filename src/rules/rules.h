@@ -70,6 +70,9 @@ int srd_rules_finish(struct srd_rules *rules, struct srd_error *error);
 #define SRD_MAX_VIOLATIONS 100
 int srd_rules_violations(const struct srd_rules *rules, const struct srd_violation **list);
 uint64_t srd_rules_left_out(const struct srd_rules *rules);
+struct srd_book;
+/* What is known of the run so far; NULL: no event came, or there was no memory to follow. */
+struct srd_book *srd_rules_book(struct srd_rules *rules);
 /* Whether RULE is selected. */
 int srd_rules_selected(const struct srd_rules *rules, int rule);
 /*

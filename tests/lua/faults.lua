@@ -275,8 +275,8 @@ srd.scenario("a deadlock tells of requests by verbs alone", { needs = needs }, f
 	local ok, message = pcall(a.cq.wait, a.cq)
 	t:expect(ok):equals(false)
 	t:expect(message):contains "deadlock"
-	t:expect(message):matches "request 2 of the verbs queue pair of line %d+: parked until the peer posts a receive"
-	t:expect(message):matches "request 3 of the verbs queue pair of line %d+: held"
+	t:expect(message):matches "the send of line %d+ %(wr_id 0%) on queue pair 1 of host a: at queue pair 2 of host b, until a receive"
+	t:expect(message):matches "the write of line %d+ %(wr_id 0%) on queue pair 1 of host a: held: its completion waits"
 	t:expect(message:find "request 1"):equals(nil)
 	t:release_all(a.qp)
 	t:expect(b.qp:post_recv { sg_list = b.mem }):equals "OK"

@@ -257,6 +257,121 @@ static void test_result(void **state)
 	srd_scenario_result_release(&first);
 }
 
+/* A scheduler that takes ops and does nothing: what it says of them is set here. */
+static struct {
+	uint32_t queued, in_flight;
+} idle;
+
+static int idle_create(const struct srd_queue_pair_ops *ops, struct srd_queue_pair *qp,
+		       const struct srd_scheduler_config *config, struct srd_scheduler **out,
+		       struct srd_error *error)
+{
+	*out = (struct srd_scheduler *)&idle;
+	return 0;
+}
+
+static void idle_destroy(struct srd_scheduler *scheduler)
+{
+}
+
+static int idle_submit(struct srd_scheduler *scheduler, const struct srd_op *op,
+		       struct srd_error *error)
+{
+	return 0;
+}
+
+static int idle_progress(struct srd_scheduler *scheduler, struct srd_error *error)
+{
+	return 0;
+}
+
+static int idle_result(struct srd_scheduler *scheduler, struct srd_op_result *out)
+{
+	return 0;
+}
+
+static uint32_t idle_in_flight(struct srd_scheduler *scheduler)
+{
+	return idle.in_flight;
+}
+
+static uint32_t idle_queued(struct srd_scheduler *scheduler)
+{
+	return idle.queued;
+}
+
+static int idle_adopt(struct srd_scheduler *scheduler, const struct srd_wr_ids *ids,
+		      uint64_t cookie, struct srd_error *error)
+{
+	return 0;
+}
+
+static uint64_t idle_poll_delay(struct srd_scheduler *scheduler, uint64_t now)
+{
+	return 0;
+}
+
+/* The rows of the report of who waits for whom that only a broken scheduler comes to. */
+static void test_scheduler_that_does_nothing(void **state)
+{
+	static const struct srd_scheduler_ops ops = {
+		.abi = SRD_QUEUE_PAIR_ABI,
+		.name = "idle",
+		.create = idle_create,
+		.destroy = idle_destroy,
+		.submit = idle_submit,
+		.progress = idle_progress,
+		.result = idle_result,
+		.in_flight = idle_in_flight,
+		.queued = idle_queued,
+		.adopt = idle_adopt,
+		.poll_delay = idle_poll_delay,
+	};
+	static const char text[] =
+		PRELUDE "srd.scenario('x', {}, function(t)\n"
+			"local p = t:pair { memory = 64, max_send_wr = 4 }\n"
+			"t:wait(p.a.qp:submit_put { from = p.a.mem, to = p.b.mem })\n"
+			"end)";
+	static const struct {
+		uint32_t queued, in_flight;
+		const char *message;
+	} cases[] = {
+		{0, 0,
+		 "deadlock at 0ns: nothing can happen any more\n"
+		 "  likely cause: the scheduler has taken the put of line 4 and posted nothing for "
+		 "it\n"
+		 "  line 4 waits for the put of line 4\n"
+		 "  the put of line 4 on queue pair 1 of host a: taken, and nothing was posted for "
+		 "it"},
+		{1, 0,
+		 "deadlock at 0ns: nothing can happen any more\n"
+		 "  likely cause: nothing is in flight on queue pair 1, and the scheduler keeps "
+		 "the put of line 4 back all the same\n"
+		 "  line 4 waits for the put of line 4\n"
+		 "  the put of line 4 on queue pair 1 of host a: queued, though nothing is in "
+		 "flight: it needs 1, and 4 of 4 are free (max_send_wr)"},
+		{1, 4,
+		 "deadlock at 0ns: nothing can happen any more\n"
+		 "  likely cause: the scheduler counts more requests in flight on queue pair 1 "
+		 "than there are, and keeps the put of line 4 back: credits were not returned\n"
+		 "  line 4 waits for the put of line 4\n"
+		 "  the put of line 4 on queue pair 1 of host a: queued, it waits for credits: it "
+		 "needs 1, and 0 of 4 are free (max_send_wr)"},
+	};
+	struct srd_run_config config = mock_config();
+	struct srd_scenario_result result;
+
+	config.scheduler_ops = &ops;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		idle.queued = cases[i].queued;
+		idle.in_flight = cases[i].in_flight;
+		run(text, &config, &result);
+		assert_int_equal(result.verdict, SRD_FAILED);
+		assert_string_equal(result.failures[0].message, cases[i].message);
+		srd_scenario_result_release(&result);
+	}
+}
+
 static void count_event(void *arg, const struct srd_event *event)
 {
 	(*(uint64_t *)arg)++;
@@ -673,6 +788,7 @@ int main(void)
 		cmocka_unit_test(test_bad_scripts),
 		cmocka_unit_test(test_first_line_of_a_shell),
 		cmocka_unit_test(test_result),
+		cmocka_unit_test(test_scheduler_that_does_nothing),
 		cmocka_unit_test(test_readers_see_every_event),
 		cmocka_unit_test(test_log),
 		cmocka_unit_test(test_skips),

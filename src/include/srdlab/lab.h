@@ -30,6 +30,18 @@ enum srd_request_place {
 	SRD_PLACE_OVERRUN,    /* it completed, and the full completion queue lost its entry */
 };
 
+/* Why a request is lost, or will end without an answer. */
+enum srd_request_why {
+	SRD_WHY_NONE,     /* it is not, as far as anybody knows */
+	SRD_WHY_FAULT,    /* SRD_LAB_DROP */
+	SRD_WHY_QKEY,     /* the receiver has another queue key, and says nothing */
+	SRD_WHY_NOBODY,   /* the host where it goes to does not answer */
+	SRD_WHY_LOOPBACK, /* the device does not reach itself */
+	SRD_WHY_CUT_OFF,  /* the host that posted it is dead, or was restarted */
+	SRD_WHY_LOSS,     /* the fabric lost it too often */
+	SRD_WHY_RNR,      /* it is tried again: the receiver had no receive */
+};
+
 enum srd_lab_kind {
 	/* Faults on one request: qp and wr_id name a posted, unfinished request; with
 	 * ordinal set instead (SRD_LAB_BY_ORDINAL), the n-th request ever posted on qp,
@@ -40,7 +52,7 @@ enum srd_lab_kind {
 	SRD_LAB_DROP,      /* lose the request: it never completes */
 	SRD_LAB_DUPLICATE, /* deliver the completion twice */
 	SRD_LAB_DELAY,     /* arrive, or where it has arrived complete, `time` ns later */
-	SRD_LAB_LOCATE,    /* out: place */
+	SRD_LAB_LOCATE, /* out: place, why, status (that it has or will have), host and peer_qpn */
 	/* Faults on a queue pair: qp */
 	SRD_LAB_QP_ERR,       /* the device moves it to ERR by itself and flushes */
 	SRD_LAB_STALE_CQE,    /* put an entry of no live queue pair into qp's send CQ */
@@ -78,6 +90,8 @@ struct srd_lab {
 	uint64_t value;
 	enum srd_request_place place; /* out */
 	char text[256];               /* out: a sentence */
+	enum srd_request_why why;     /* out */
+	uint32_t peer_qpn;            /* out: the number of the queue pair where it goes to */
 };
 
 #ifdef __cplusplus
