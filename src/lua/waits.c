@@ -467,6 +467,11 @@ static void explain_raw(struct report *report, struct srd_qp *qp, const struct s
 	put_where(report, &thing, &report->lines);
 }
 
+static bool is_raw(const struct srd_request *r)
+{
+	return !r->op && !r->dropped;
+}
+
 /* In the order of posting, which the book's table does not have. */
 static void explain_posted(struct report *report, const struct srd_book_qp *book, struct srd_qp *qp)
 {
@@ -477,14 +482,15 @@ static void explain_posted(struct report *report, const struct srd_book_qp *book
 		const struct srd_request *next = NULL, *r = NULL;
 
 		while ((r = srd_requests_next(&book->requests, r)))
-			if (!r->op && !r->dropped && r->ordinal >= after &&
+			if (is_raw(r) && r->ordinal >= after &&
 			    (!next || r->ordinal < next->ordinal))
 				next = r;
 		if (!next)
 			break;
 		after = next->ordinal + 1;
 		if (report->shown >= MAX_SHOWN) { /* to sort the rest would take long */
-			report->left += (int)(book->in_flight - book->in_flight_ops);
+			for (r = NULL; (r = srd_requests_next(&book->requests, r));)
+				report->left += is_raw(r) && r->ordinal >= next->ordinal;
 			break;
 		}
 		explain_raw(report, qp, next, &last);
