@@ -431,8 +431,10 @@ static void report_violation(struct srd_run *run, const struct srd_violation *vi
 			 (unsigned long long)violation->count);
 	if (before && before->timeline && !strcmp(timeline, before->timeline))
 		timeline = "";
-	srd_run_fail(run, (int)violation->line, rule->id, "%s: %s%s\n  %s\n%s", rule->id,
-		     violation->evidence, times, rule->statement, timeline);
+	srd_run_fail(run, (int)violation->line, rule->id,
+		     "%s: %s%s\n  rule: %s\n  where it is broken: %s\n%s%s", rule->id,
+		     violation->evidence, times, rule->statement, rule->why,
+		     *timeline ? "  the last events:\n" : "", timeline);
 }
 
 /* Which rules could not say anything, and which suppressions were needed. */

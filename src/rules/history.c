@@ -56,7 +56,8 @@ static const struct srd_history_entry *before(const struct srd_history_view *vie
 
 static size_t add_line(char *text, size_t at, const struct srd_event *event)
 {
-	srd_event_text_brief(event, text + at, MAX_LINE - 1);
+	memcpy(text + at, "    ", 5);
+	srd_event_text_brief(event, text + at + 4, MAX_LINE - 5);
 	at += strlen(text + at);
 	text[at++] = '\n';
 	text[at] = '\0';

@@ -133,12 +133,19 @@ static int event_text(const struct srd_event *event, bool brief, char *buf, size
 	const struct srd_event_info *info = &srd_event_infos[event->type];
 	struct text t = {buf, size, 0};
 	bool alone = !info->num_fields && !event->op && !event->line;
-	char object[32] = "";
+	char object[32] = "", line[24];
 
 	if (strcmp(info->object, "none"))
 		snprintf(object, sizeof(object), "%s %" PRIu32, info->object, event->object);
-	put(&t, "%10" PRIu64 ".%03u h%-3u %-10s %-*s", event->time / 1000,
-	    (unsigned)(event->time % 1000), event->host, object, alone ? 0 : 16, info->name);
+	if (brief) {
+		snprintf(line, sizeof(line), event->line ? "line %" PRIu32 : "", event->line);
+		put(&t, "%-8s %" PRIu64 ".%03u us  h%u %-5s %-12s", line, event->time / 1000,
+		    (unsigned)(event->time % 1000), event->host, object, info->name);
+	} else {
+		put(&t, "%10" PRIu64 ".%03u h%-3u %-10s %-*s", event->time / 1000,
+		    (unsigned)(event->time % 1000), event->host, object, alone ? 0 : 16,
+		    info->name);
+	}
 	for (int i = 0; i < info->num_fields; i++) {
 		uint64_t value = srd_event_value(event, &info->fields[i]);
 
@@ -150,7 +157,7 @@ static int event_text(const struct srd_event *event, bool brief, char *buf, size
 	}
 	if (event->op)
 		put(&t, " op=%" PRIu32, event->op);
-	if (event->line)
+	if (event->line && !brief)
 		put(&t, " line=%" PRIu32, event->line);
 	return (int)t.used;
 }

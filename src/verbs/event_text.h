@@ -20,7 +20,10 @@ int srd_event_value_text(const struct srd_event_field *field, uint64_t value, ch
  * columns that align from line to line. EVENT's type must be a known one.
  */
 int srd_event_text(const struct srd_event *event, char *buf, size_t size);
-/* The same without the numbers and flags that are 0, the first field excepted. */
+/*
+ * For whoever reads a few events among other text: the line of the script stands first, and
+ * numbers and flags that are 0 are left out, the first field excepted.
+ */
 int srd_event_text_brief(const struct srd_event *event, char *buf, size_t size);
 
 #endif

@@ -81,15 +81,15 @@ static void a_line(void **state)
 static void a_brief_line(void **state)
 {
 	struct srd_ev_wr_post e = {
-		.ev = {.time = 1000, .object = 2, .type = SRD_EV_WR_POST},
+		.ev = {.time = 1000, .object = 2, .type = SRD_EV_WR_POST, .line = 12},
 		.length = 4096,
 		.opcode = SRD_WR_RDMA_WRITE,
 	};
 	char text[512];
 
 	srd_event_text_brief(&e.ev, text, sizeof(text));
-	assert_string_equal(text, "         1.000 h0   qp 2       wr_post          wr_id=0 "
-				  "length=4096 opcode=RDMA_WRITE");
+	assert_string_equal(text, "line 12  1.000 us  h0 qp 2  wr_post      wr_id=0 length=4096 "
+				  "opcode=RDMA_WRITE");
 }
 
 static void every_field_has_a_text(void **state)
