@@ -12,12 +12,25 @@
 #include "verbs/alloc.h"
 #include "verbs/event_text.h"
 
+#define HASH_NONFATAL_OOM        1
+#define uthash_malloc(size)      srd_malloc(size)
+#define uthash_free(block, size) srd_free(block)
+#include <uthash.h>
+
 /* Perfetto takes process 0 for the idle one: hosts are numbered from 1 on. */
 #define PID(host)    ((host) + 1)
 #define PID_SCENARIO (UINT8_MAX + 2)
 
 /* Between two scenarios on the time axis. */
 #define GAP_NS 10000
+
+/* An op whose span is begun. */
+struct open_op {
+	uint32_t number;
+	uint32_t qp;
+	uint8_t host;
+	UT_hash_handle hh;
+};
 
 struct srd_timeline {
 	FILE *file;
@@ -30,7 +43,8 @@ struct srd_timeline {
 	uint64_t scenario; /* from 1; 0: none yet */
 	bool in_scenario;
 	struct srd_requests *requests;
-	uint32_t *fill; /* entries of the completion queues, by handle */
+	struct open_op *ops; /* in the order of their beginning */
+	uint32_t *fill;      /* entries of the completion queues, by handle */
 	uint32_t num_cqs;
 };
 
@@ -154,8 +168,80 @@ static void count_in_flight(struct srd_timeline *t, const struct srd_requests_qp
 		put_counter(t, qp->host, time, "qp", qp->handle, "in flight", qp->in_flight);
 }
 
+/* The branches of uthash's macros are not ours: LCOV_EXCL_BR_START */
+
+static struct open_op *find_op(const struct srd_timeline *t, uint32_t number)
+{
+	struct open_op *op;
+
+	HASH_FIND(hh, t->ops, &number, sizeof(number), op);
+	return op;
+}
+
+/* Whether there was memory for it. */
+static bool keep_op(struct srd_timeline *t, struct open_op *op)
+{
+	HASH_ADD(hh, t->ops, number, sizeof(op->number), op);
+	return op->hh.tbl;
+}
+
+static void drop_op(struct srd_timeline *t, struct open_op *op)
+{
+	HASH_DEL(t->ops, op);
+	srd_free(op);
+}
+
+/* LCOV_EXCL_BR_STOP */
+
+/* Op numbers start again in each scenario. The end of the entry is left to the caller. */
+static void op_span(struct srd_timeline *t, char phase, const struct open_op *op, uint64_t time)
+{
+	begin(t, phase, "op", PID(op->host), op->qp, time);
+	put(t, ",\"cat\":\"op\",\"id\":\"0x%" PRIx64 "\"", t->scenario << 32 | op->number);
+}
+
+static void begin_op(struct srd_timeline *t, const struct srd_event *event)
+{
+	struct open_op *op = srd_malloc(sizeof(*op));
+
+	if (!op) {
+		t->incomplete = true;
+		return;
+	}
+	*op = (struct open_op){event->op, event->object, event->host};
+	if (!keep_op(t, op)) {
+		t->incomplete = true;
+		srd_free(op);
+		return;
+	}
+	op_span(t, 'b', op, event->time);
+	end_with(t, event);
+}
+
+static void end_op(struct srd_timeline *t, const struct srd_event *event)
+{
+	struct open_op *op = find_op(t, event->op);
+
+	if (!op)
+		return;
+	op_span(t, 'e', op, event->time);
+	end_with(t, event);
+	drop_op(t, op);
+}
+
+/* A span has an end, though its op never got one. */
+static void end_ops(struct srd_timeline *t, uint64_t time)
+{
+	while (t->ops) {
+		op_span(t, 'e', t->ops, time);
+		put(t, ",\"args\":{\"result\":\"none\"}}");
+		drop_op(t, t->ops);
+	}
+}
+
 static void end_scenario(struct srd_timeline *t, uint64_t time)
 {
+	end_ops(t, time);
 	if (!t->in_scenario)
 		return;
 	begin(t, 'e', "scenario", PID_SCENARIO, 0, time);
@@ -202,14 +288,6 @@ static void state_change(struct srd_timeline *t, const struct srd_event *event, 
 	snprintf(name, sizeof(name), "%s to %s", srd_qp_state_str(from) + skip,
 		 srd_qp_state_str(to) + skip);
 	put_instant(t, event, name, event->object);
-}
-
-/* Op numbers start again in each scenario. */
-static void op_span(struct srd_timeline *t, const struct srd_event *event, char phase)
-{
-	begin(t, phase, "op", PID(event->host), event->object, event->time);
-	put(t, ",\"cat\":\"op\",\"id\":\"0x%" PRIx64 "\"", t->scenario << 32 | event->op);
-	end_with(t, event);
 }
 
 static void scheduler_state(struct srd_timeline *t, const struct srd_ev_scheduler_state *e)
@@ -299,10 +377,10 @@ static void write_event(struct srd_timeline *t, const struct srd_event *event)
 			     ((const struct srd_ev_dev_qp_state *)event)->to);
 		break;
 	case SRD_EV_OP_BEGIN:
-		op_span(t, event, 'b');
+		begin_op(t, event);
 		break;
 	case SRD_EV_OP_END:
-		op_span(t, event, 'e');
+		end_op(t, event);
 		break;
 	case SRD_EV_SESSION_START:
 		session_start(t, event);
