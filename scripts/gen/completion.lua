@@ -36,7 +36,20 @@ end
 
 -- The first clause of a help text, for menus.
 local function brief(help)
-	return (help:match "^(.-)[.;:]%s" or help:gsub("%.$", "")):gsub("['\"`$\\]", "")
+	return help:match "^(.-)[.;:]%s" or (help:gsub("%.$", ""))
+end
+
+-- A text in single quotes, as zsh and as fish read it; as zsh's _arguments reads a description.
+local function zsh_quote(text)
+	return "'" .. text:gsub("'", "'\\''") .. "'"
+end
+
+local function zsh_plain(text)
+	return (text:gsub("[%[%]:\\]", "\\%0"))
+end
+
+local function fish_quote(text)
+	return "'" .. text:gsub("['\\]", "\\%0") .. "'"
 end
 
 -- The kinds of options of all commands that take the same value: { "-p", "--profile" } ...
@@ -129,7 +142,7 @@ end
 zsh:put("#compdef srdlab\n" .. banner)
 zsh:put "_srdlab()\n{\n\tlocal -a commands\n\tcommands=(\n"
 for _, command in ipairs(spec.commands) do
-	zsh:put("\t\t'%s:%s'\n", command[1], brief(command.summary))
+	zsh:put("\t\t%s\n", zsh_quote(command[1] .. ":" .. brief(command.summary)))
 end
 zsh:put "\t)\n\tif (( CURRENT == 2 )); then\n\t\t_describe command commands\n\t\treturn\n\tfi\n"
 zsh:put "\tlocal command=${words[2]}\n\tshift words\n\t(( CURRENT-- ))\n\tcase $command in\n"
@@ -140,11 +153,11 @@ for _, command in ipairs(spec.commands) do
 		local value = option.kind ~= "flag" and (":%s:%s"):format(option.arg, zsh_action(option.complete)) or ""
 		local many = option.kind == "list" and "*" or ""
 		local equals = option.kind ~= "flag" and "=" or ""
-		local help = brief(option.help):gsub("[%[%]:]", "")
+		local help = zsh_plain(brief(option.help))
 		if option.letter then
-			zsh:put("\t\t\t'%s-%s[%s]%s' \\\n", many, option.letter, help, value)
+			zsh:put("\t\t\t%s \\\n", zsh_quote(("%s-%s[%s]%s"):format(many, option.letter, help, value)))
 		end
-		zsh:put("\t\t\t'%s--%s%s[%s]%s' \\\n", many, option[1], equals, help, value)
+		zsh:put("\t\t\t%s \\\n", zsh_quote(("%s--%s%s[%s]%s"):format(many, option[1], equals, help, value)))
 	end
 	zsh:put("\t\t\t'--help[show what it takes]' \\\n\t\t\t'*:argument:%s'\n\t\t;;\n",
 		zsh_action(command.arguments.complete))
@@ -158,7 +171,8 @@ fish:put(banner)
 fish:put "complete -c srdlab -f\n"
 for _, command in ipairs(spec.commands) do
 	local here = ("complete -c srdlab -n '__fish_seen_subcommand_from %s'"):format(command[1])
-	fish:put("complete -c srdlab -n __fish_use_subcommand -a %s -d '%s'\n", command[1], brief(command.summary))
+	fish:put("complete -c srdlab -n __fish_use_subcommand -a %s -d %s\n", command[1],
+		fish_quote(brief(command.summary)))
 	for _, o in ipairs(cli.options(spec, command)) do
 		local option = o.option
 		local value = ""
@@ -169,8 +183,8 @@ for _, command in ipairs(spec.commands) do
 		elseif option.kind ~= "flag" then
 			value = " -x"
 		end
-		fish:put("%s%s -l %s%s -d '%s'\n", here, option.letter and " -s " .. option.letter or "", option[1], value,
-			brief(option.help))
+		fish:put("%s%s -l %s%s -d %s\n", here, option.letter and " -s " .. option.letter or "", option[1], value,
+			fish_quote(brief(option.help)))
 	end
 	local complete = command.arguments.complete
 	if words[complete] then
