@@ -3,7 +3,7 @@
 # usage: complete.sh SHELL FILE: the generated completion. Status 77 where there is no such shell.
 set -eu
 shell=$1
-file=$2
+file=$(realpath "$2")
 here=$(cd "$(dirname "$0")" && pwd)
 command -v "$shell" >/dev/null || exit 77
 

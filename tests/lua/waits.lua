@@ -159,18 +159,6 @@ srd.scenario("nothing that could complete", {}, function(t)
 	t:host("a").verbs:create_cq(4):wait(2)
 end)
 
-srd.scenario("completions that somebody else took", {}, function(t)
-	local a, b = t:host "a", t:host "b"
-	local cq = a.verbs:create_cq(64)
-	local qa, qb = a:queue_pair { send_cq = cq, recv_cq = cq }, b:queue_pair {}
-	t:connect(qa, qb)
-	local op = qa:submit_put { from = a:memory(64), to = b:memory(64) }
-	t:spawn(function()
-		cq:wait(1)
-	end)
-	t:wait(op)
-end)
-
 srd.scenario("many alike", {}, function(t)
 	local a, b = t:verbs_pair { memory = 64, rnr_retry = 7 }
 	for _ = 1, 10 do

@@ -15,6 +15,7 @@
 #include "lua/object.h"
 #include "lua/scenario.h"
 #include "lua/script.h"
+#include "qp/scheduler.h"
 #include "verbs/alloc.h"
 
 #include "lua/api_names.h"
@@ -370,6 +371,33 @@ static void test_scheduler_that_does_nothing(void **state)
 		assert_string_equal(result.failures[0].message, cases[i].message);
 		srd_scenario_result_release(&result);
 	}
+}
+
+/* One that does its work and tells nobody. */
+static void test_scheduler_that_answers_nothing(void **state)
+{
+	static const char text[] =
+		PRELUDE "srd.scenario('x', {}, function(t)\n"
+			"local p = t:pair { memory = 64, max_send_wr = 4 }\n"
+			"t:wait(p.a.qp:submit_put { from = p.a.mem, to = p.b.mem })\n"
+			"end)";
+	struct srd_scheduler_ops ops = srd_credit_scheduler_ops;
+	struct srd_run_config config = mock_config();
+	struct srd_scenario_result result;
+
+	ops.result = idle_result;
+	config.scheduler_ops = &ops;
+	run(text, &config, &result);
+	assert_int_equal(result.verdict, SRD_FAILED);
+	assert_non_null(
+		strstr(result.failures[0].message,
+		       "\n  likely cause: all completions of the put of line 4 were polled, "
+		       "and the scheduler does not answer it\n"));
+	assert_non_null(
+		strstr(result.failures[0].message,
+		       "\n  the put of line 4 on queue pair 1 of host a: posted, and all of "
+		       "its completions were polled"));
+	srd_scenario_result_release(&result);
 }
 
 static void count_event(void *arg, const struct srd_event *event)
@@ -789,6 +817,7 @@ int main(void)
 		cmocka_unit_test(test_first_line_of_a_shell),
 		cmocka_unit_test(test_result),
 		cmocka_unit_test(test_scheduler_that_does_nothing),
+		cmocka_unit_test(test_scheduler_that_answers_nothing),
 		cmocka_unit_test(test_readers_see_every_event),
 		cmocka_unit_test(test_log),
 		cmocka_unit_test(test_skips),
