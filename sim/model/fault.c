@@ -218,6 +218,9 @@ void srd_model_request_locate(const struct srd_model *m, const struct srd_reques
 	out->why = SRD_WHY_NONE;
 	if (r->phase == SRD_PHASE_LOST || r->phase == SRD_PHASE_TIMEOUT)
 		out->why = (enum srd_request_why)r->why;
+	/* Packets that are under way when a host dies find nobody either. */
+	if (out->place == SRD_PLACE_WIRE && out->why == SRD_WHY_NOBODY)
+		out->place = SRD_PLACE_NOBODY;
 	if (r->phase == SRD_PHASE_TIMEOUT && !r->status)
 		out->status = srd_request_unanswered(m, r);
 	if (r->phase == SRD_PHASE_RNR_TIMER)
