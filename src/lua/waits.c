@@ -662,7 +662,7 @@ static void explain_task(struct report *report, const struct srd_task *task)
 			thing.facts |= CIRCLE;
 		consider(report, &thing);
 	} else if (task->on->type == SRD_OBJECT_COMP_CHANNEL) {
-		add(out, "an event in the completion channel of line %u", task->on->line);
+		add(out, "an event in a completion channel, of line %u", task->on->line);
 	} else if (!task->on->gone) {
 		const struct srd_cq *cq = task->on->verbs;
 
