@@ -184,8 +184,8 @@ struct srd_run {
 	uint32_t num_live_tasks;
 	struct srd_task *current;
 	uint64_t changes; /* counts what may end a wait: ops and tasks that are done */
-	int trouble; /* -EDEADLK, -ETIME or -ECANCELED: for the next task that waits to raise */
-	bool polled; /* every queue that matters, and since then nothing was called */
+	int trouble;   /* -EDEADLK, -ETIME or -ECANCELED: for the next task that waits to raise */
+	bool polled;   /* every queue that matters, and since then nothing was called */
 	bool reported; /* who waits for whom stands in a message already */
 	bool failed_alloc;
 	struct srd_orders *orders; /* NULL: it is run once, in the fabric's own order */
