@@ -25,8 +25,12 @@ static struct srd_comp_channel *create_comp_channel(struct srd_verbs *verbs,
 static int destroy_comp_channel(struct srd_verbs *verbs, struct srd_comp_channel *srd)
 {
 	struct hw_channel *channel = HW_OF(hw_channel, srd);
-	int err = ibv_destroy_comp_channel(channel->ibv);
+	int err;
 
+	/* libibverbs counts only the queues of ibv_create_cq (see create_cq_ex). */
+	if (channel->queues)
+		return EBUSY;
+	err = ibv_destroy_comp_channel(channel->ibv);
 	if (err)
 		return err;
 	HW_OF(hw_context, srd->context)->children--;
@@ -39,7 +43,7 @@ static int req_notify_cq(struct srd_verbs *verbs, struct srd_cq *srd, int solici
 {
 	struct hw_cq *cq = HW_OF(hw_cq, srd);
 
-	if (!cq->has_channel)
+	if (!cq->channel)
 		return solicited_only ? EOPNOTSUPP : EINVAL;
 	return ibv_req_notify_cq(cq->ibv, solicited_only);
 }

@@ -75,6 +75,7 @@ struct hw_channel {
 	struct hw_object object;
 	struct srd_comp_channel srd;
 	struct ibv_comp_channel *ibv;
+	uint32_t queues; /* that tell of their entries here */
 };
 
 struct hw_cq {
@@ -85,11 +86,11 @@ struct hw_cq {
 	struct ibv_cq_ex *ex;   /* NULL: made by create_cq */
 	uint32_t wc_flags;      /* that were asked for */
 	uint64_t efa_wc_flags;
-	bool has_channel;
-	bool polling;     /* between start_poll and end_poll */
-	bool current;     /* it has an entry */
-	bool at_end;      /* next_poll found no more */
-	uint32_t unacked; /* events */
+	struct hw_channel *channel; /* NULL: none */
+	bool polling;               /* between start_poll and end_poll */
+	bool current;               /* it has an entry */
+	bool at_end;                /* next_poll found no more */
+	uint32_t unacked;           /* events */
 };
 
 struct hw_ah {

@@ -47,7 +47,11 @@ static struct srd_cq *create_cq_ex(struct srd_verbs *verbs, struct srd_context *
 	cq->ibv = ibv_cq_ex_to_cq(cq->ex);
 	cq->wc_flags = attr->wc_flags;
 	cq->efa_wc_flags = attr->efa_wc_flags;
-	cq->has_channel = attr->channel != NULL;
+	/* libefa leaves out what ibv_create_cq does after the driver's call: seen up to 65.0. */
+	cq->ibv->cq_context = cq;
+	cq->channel = attr->channel ? HW_OF(hw_channel, attr->channel) : NULL;
+	if (cq->channel)
+		cq->channel->queues++;
 	cq->srd.handle = hw_object_add(hw, HW_CQ, &cq->object);
 	cq->srd.context = context;
 	cq->srd.cqe = cq->ibv->cqe;

@@ -43,6 +43,8 @@ static int destroy_cq(struct srd_verbs *verbs, struct srd_cq *srd)
 	err = ibv_destroy_cq(cq->ibv);
 	if (err)
 		return err;
+	if (cq->channel)
+		cq->channel->queues--;
 	HW_OF(hw_context, srd->context)->children--;
 	hw_object_free(to_hw(verbs), HW_CQ, &cq->object);
 	return 0;

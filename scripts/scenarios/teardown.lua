@@ -166,7 +166,7 @@ for _, level in ipairs { "message", "packet" } do
 	srd.scenario(("what is not sent when a queue pair is destroyed takes no time of the link: %s level"):format(level), {
 		tags = { "engine", "teardown" },
 		needs = { "fabric" },
-		profile = { level = level, bandwidth = "100MiB" },
+		profile = { level = level, order = "random", bandwidth = "100MiB" },
 	}, function(t)
 		local a, b = t:host "a", t:host "b"
 		local from, to = a:memory "10MiB", b:memory "10MiB"

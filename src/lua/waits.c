@@ -568,6 +568,12 @@ static void explain_op(struct report *report, struct srd_op_object *op)
 		explain_transfer(report, op);
 		return;
 	}
+	if (op->qp->verbs_qp->gone) {
+		add(&report->lines,
+		    "\n  the %s of line %u: its queue pair was destroyed before it was answered",
+		    srd_op_name(op), op->object.line);
+		return;
+	}
 	set_qp(report, &thing, op->qp->verbs_qp->verbs);
 	snprintf(thing.name, sizeof(thing.name), "the %s of line %u", srd_op_name(op),
 		 op->object.line);

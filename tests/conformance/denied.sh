@@ -4,6 +4,10 @@
 # usage: denied.sh SRDLAB PROGRAM
 set -u
 srdlab=$1 program=$2
+case $program in
+*/*) ;;
+*) program=./$program ;;
+esac
 failures=0
 
 # expect WHAT MEMORY OUTPUT REASON: the last a pattern, empty where there must be none.
