@@ -30,6 +30,13 @@ static struct ibv_cq_ex *create_ibv_cq(struct hw *hw, const struct srd_cq_init_a
 		errno = EINVAL;
 		return NULL;
 	}
+	_Static_assert((int)SRD_CQ_INIT_ATTR_MASK_FLAGS == (int)IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		       "as in rdma-core");
+	/* A parent domain is asked for in the same mask; there is none here, and libefa follows it. */
+	if (attr->comp_mask & ~(uint32_t)SRD_CQ_INIT_ATTR_MASK_FLAGS) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
 	return efadv_create_cq(hw->ibv, &ibv, &efadv, sizeof(efadv));
 }
 

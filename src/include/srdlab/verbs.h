@@ -232,7 +232,7 @@ struct srd_wc {
 	uint8_t dlid_path_bits;
 };
 
-#define SRD_CQ_INIT_ATTR_MASK_FLAGS        0x2
+#define SRD_CQ_INIT_ATTR_MASK_FLAGS        0x1
 #define SRD_CREATE_CQ_ATTR_SINGLE_THREADED 0x1
 
 /* ibv_cq_init_attr_ex and efadv_cq_init_attr in one. */
