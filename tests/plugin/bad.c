@@ -51,7 +51,7 @@ void plant_here(void)
 #ifdef DEFECT_LOOP
 void plant_here(void)
 {
-	for (volatile int i = 0;; i++)
+	for (volatile unsigned int i = 0;; i++)
 		;
 }
 #endif
