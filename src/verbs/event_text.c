@@ -138,7 +138,9 @@ static int event_text(const struct srd_event *event, bool brief, char *buf, size
 	if (strcmp(info->object, "none"))
 		snprintf(object, sizeof(object), "%s %" PRIu32, info->object, event->object);
 	if (brief) {
-		snprintf(line, sizeof(line), event->line ? "line %" PRIu32 : "", event->line);
+		line[0] = '\0';
+		if (event->line)
+			snprintf(line, sizeof(line), "line %" PRIu32, event->line);
 		put(&t, "%-8s %" PRIu64 ".%03u us  h%u %-5s %-12s", line, event->time / 1000,
 		    (unsigned)(event->time % 1000), event->host, object, info->name);
 	} else {
