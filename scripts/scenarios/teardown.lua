@@ -182,6 +182,7 @@ for _, level in ipairs { "message", "packet" } do
 		q:destroy()
 		t:expect(late):is "failed"
 		t:expect(late:error()):differs_from(nil)
+		t:wait(early)
 		t:wait(other:put { from = from:slice(0, 64), to = to })
 		t:expect(t:now()):at_least(srd.time "9ms"):at_most(srd.time "30ms")
 	end)
