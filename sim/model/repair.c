@@ -125,14 +125,14 @@ static void relist_all(struct srd_model *m)
 	}
 	for (uint32_t i = 1; i <= pool->high; i++) {
 		struct srd_request *r = &m->request[i];
-		bool marked = r->MARK;
+		bool lost_event = srd_request_has_event(r) && !r->MARK;
 
 		if (!is_under_way(m, r) || was_completed(m, r)) {
 			srd_model_request_drop(m, r);
 			continue;
 		}
 		relist(m, r);
-		if (srd_request_has_event(r) && !marked)
+		if (lost_event)
 			srd_request_schedule(m, r, (enum srd_phase)r->phase, m->state->now);
 	}
 }
