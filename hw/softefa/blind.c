@@ -11,14 +11,6 @@
 		.host = soft_object_host(object_), .object = (object_)->name \
 	}
 
-static uint8_t soft_object_host(const struct soft_object *object)
-{
-	for (uint32_t i = 0; i < SOFT_MAX_CONTEXTS; i++)
-		if (soft.group->context[i].file == object->file)
-			return soft.group->context[i].host;
-	return 0;
-}
-
 /* The address handle with the device's NUMBER in the file of QP: any of those that share it. */
 static uint32_t ah_name(const struct soft_object *qp, uint16_t number)
 {

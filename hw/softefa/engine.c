@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ask.h"
 #include "blind.h"
 #include "engine.h"
 #include "event.h"
@@ -46,6 +47,7 @@ static bool take_request(struct soft_object *object, const uint8_t *entry)
 			   srd_model_request_inline(&soft.model, request))) {
 		if (soft_blind(object))
 			soft_blind_send(object, request);
+		soft_ask_request(object, request);
 		srd_model_request_submit(&soft.model, object->model, request);
 		return true;
 	}
@@ -241,12 +243,54 @@ static bool timer_due(uint64_t time)
 	return real_now() - g->waiting >= time - srd_model_now(&soft.model);
 }
 
+/*
+ * Whether the alarm of a script comes before what happens at NEXT; where that is a message,
+ * time gets there by itself, else it is one more timer.
+ */
+static bool alarm_first(uint64_t next)
+{
+	uint64_t alarm = soft.group->script.alarm;
+
+	return alarm && alarm <= next;
+}
+
+/* False: it is not time yet. *LEAPT: nothing else was going to happen. */
+static bool ring_alarm(uint64_t next, bool *leapt)
+{
+	uint64_t alarm = soft.group->script.alarm;
+
+	*leapt = next == UINT64_MAX || srd_model_next_is_timer(&soft.model);
+	if (alarm > srd_model_now(&soft.model)) {
+		if (*leapt && !timer_due(alarm))
+			return false;
+		srd_model_set_now(&soft.model, alarm);
+	}
+	soft_ask_time();
+	return true;
+}
+
+bool soft_busy(void)
+{
+	return srd_model_busy(&soft.model) || soft.group->script.alarm;
+}
+
 uint32_t soft_run(const struct soft_object *cq)
 {
 	uint32_t events = 0, before = cq ? cq->cq.arrivals : 0;
+	bool leapt = false;
 	uint64_t time;
 
-	while ((time = srd_model_next(&soft.model)) != UINT64_MAX) {
+	/* A script may set one alarm after the other: whoever polls is to see time pass. */
+	while (!leapt) {
+		time = srd_model_next(&soft.model);
+		if (alarm_first(time)) {
+			if (!ring_alarm(time, &leapt))
+				break;
+			events++;
+			continue;
+		}
+		if (time == UINT64_MAX)
+			break;
 		if (srd_model_next_is_timer(&soft.model) && !timer_due(time))
 			break;
 		srd_model_step(&soft.model);

@@ -27,6 +27,8 @@ void soft_cq_doorbell(struct soft_object *cq);
  * that could happen now. Returns how many events took place.
  */
 uint32_t soft_run(const struct soft_object *cq);
+/* Whether there may be anything that could happen, at once or in time: no lock is needed. */
+bool soft_busy(void);
 /* Doorbells of queue pairs that nobody tells of. */
 uint32_t soft_raw_doorbells(void);
 

@@ -9,6 +9,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "ask.h"
 #include "call.h"
 #include "command.h"
 #include "engine.h"
@@ -137,6 +138,7 @@ int soft_device_open(int number)
 						 .number = (uint16_t)number,
 						 .inode = inode_of(fd)};
 			soft_context_opened(fds[fd].file, soft_host_of_fd(fd));
+			soft_ask_device(soft_host_of_fd(fd));
 		}
 		soft_unlock();
 	}

@@ -22,8 +22,9 @@
 
 #include "model/model.h"
 #include "softefa/ranges.h"
+#include "verbs/launch.h"
 
-#define SOFT_VERSION        2
+#define SOFT_VERSION        3
 #define SOFT_PAGE           4096u
 #define SOFT_MAX_PROCESSES  256
 #define SOFT_MAX_OBJECTS    65536
@@ -132,6 +133,21 @@ struct soft_context {
 	uint8_t host;
 };
 
+/* Between a process that has come to a moment and the script's: ask.h. */
+struct soft_script {
+	uint32_t wanted; /* bit by enum srd_launch_what; 0: there is no script, or not any more */
+	int32_t server;  /* process */
+	uint64_t alarm;  /* virtual time; 0: none is set */
+	uint32_t asked;  /* futex: messages to the script's process, ever */
+	uint32_t told;   /* futex: messages from it */
+	uint32_t round;  /* the moment that is now, counted */
+	uint32_t told_round; /* that the message is about */
+	uint32_t is_command; /* it is, else the moment is over */
+	int32_t result;      /* of the command */
+	struct srd_launch_moment moment;
+	struct srd_launch_command command;
+};
+
 struct soft_group {
 	uint32_t version;
 	uint32_t num_hosts; /* devices given out so far */
@@ -156,6 +172,7 @@ struct soft_group {
 	uint64_t timer;   /* virtual time of the timer that is first in line, ... */
 	uint64_t waiting; /* ... and since when, real ns */
 	char complaint[256];
+	struct soft_script script;
 	struct soft_process process[SOFT_MAX_PROCESSES];
 	struct soft_context context[SOFT_MAX_CONTEXTS];
 	struct soft_object object[SOFT_MAX_OBJECTS];
@@ -210,6 +227,8 @@ void soft_object_free(struct soft_object *object);
 struct soft_object *soft_object_find(uint64_t handle, enum soft_kind kind, uint32_t file);
 /* Release it as the kernel's destroy does: 0, or EBUSY where others hold it. */
 int soft_object_destroy(struct soft_object *object);
+/* The host whose device it was made through. */
+uint8_t soft_object_host(const struct soft_object *object);
 /* All objects of a file, users before what they use. */
 void soft_file_release(uint32_t file);
 

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "answer.h"
 #include "drain.h"
 #include "engine.h"
 #include "events.h"
@@ -235,7 +236,7 @@ static void help(struct supervisor *s)
 	moved += soft_run(NULL);
 	s->called = soft.group->called;
 	soft_unlock();
-	longest = srd_model_busy(&soft.model) ? NAP_LONG : NAP_WATCH;
+	longest = soft_busy() ? NAP_LONG : NAP_WATCH;
 	if (moved)
 		s->nap = NAP_SHORT;
 	else
@@ -246,8 +247,7 @@ static void help(struct supervisor *s)
 static bool under_way(const struct supervisor *s)
 {
 	return soft.group->clock == SOFT_CLOCK_AUTO &&
-	       (srd_model_busy(&soft.model) || soft.group->first_raw ||
-		soft.group->called != s->called);
+	       (soft_busy() || soft.group->first_raw || soft.group->called != s->called);
 }
 
 static void nap(struct supervisor *s, uint32_t seen, bool idle)
@@ -266,6 +266,7 @@ static void nap(struct supervisor *s, uint32_t seen, bool idle)
 
 static int supervise(struct supervisor *s)
 {
+	bool ended = false;
 	int status;
 
 	s->nap = NAP_LONG;
@@ -275,6 +276,11 @@ static int supervise(struct supervisor *s)
 
 		if (waitpid(s->child, &status, WNOHANG) == s->child)
 			break;
+		/* What it would go on to show is not what the script was to make of it. */
+		if (!ended && soft_answer_failed()) {
+			kill(s->child, SIGTERM);
+			ended = true;
+		}
 		bury(s);
 		active = under_way(s);
 		if (active) {
@@ -325,6 +331,10 @@ static int prepare(const struct srd_launch_options *options, const struct soft_f
 	}
 	if (!err && options->record)
 		err = record(options->record, folder, error);
+	if (!err && options->script && !folder->fresh)
+		err = srd_error_set(error, -EINVAL,
+				    "this group has begun already: only the first program of a "
+				    "group can have a script");
 	if (err)
 		return err;
 	if (folder->fresh) {
@@ -349,6 +359,7 @@ static int run(const struct srd_launch_options *options, int *status, struct srd
 {
 	struct supervisor s = {.child = 0};
 	struct soft_folder folder;
+	bool recording;
 	int err = soft_folder_enter(options->group, &folder, error);
 
 	if (err)
@@ -363,6 +374,8 @@ static int run(const struct srd_launch_options *options, int *status, struct srd
 	/* A terminal sends these to the program too, and what it makes of them counts. */
 	handle(SIGINT, SIG_IGN);
 	handle(SIGQUIT, SIG_IGN);
+	if (options->script)
+		soft_answer_prepare(options->script);
 	err = start(options, &s);
 	if (err) {
 		srd_error_set(error, err, "no process can be started: %s", strerror(-err));
@@ -372,8 +385,13 @@ static int run(const struct srd_launch_options *options, int *status, struct srd
 	handle(SIGHUP, on_term);
 	if (options->record)
 		err = soft_drain_start(options->record);
+	recording = options->record && !err;
+	if (options->script && !err)
+		err = soft_answer_start();
 	*status = supervise(&s);
-	if (options->record && !err)
+	if (options->script)
+		soft_answer_end();
+	if (recording)
 		soft_drain_end();
 	if (soft.group->complaint[0])
 		options->say(soft.group->complaint);

@@ -131,3 +131,11 @@ void soft_file_release(uint32_t file)
 			if (g->object[i].kind == order[k] && g->object[i].file == file)
 				soft_object_destroy(&g->object[i]);
 }
+
+uint8_t soft_object_host(const struct soft_object *object)
+{
+	for (uint32_t i = 0; i < SOFT_MAX_CONTEXTS; i++)
+		if (soft.group->context[i].file == object->file)
+			return soft.group->context[i].host;
+	return 0;
+}

@@ -14,6 +14,7 @@
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
 
+#include "ask.h"
 #include "command.h"
 #include "engine.h"
 #include "event.h"
@@ -576,6 +577,8 @@ int soft_create_qp(struct soft_call *call)
 	err = qp_answer(call, object, &in.cap);
 	if (err)
 		soft_object_destroy(object);
+	else
+		soft_ask_queue_pair(object);
 	return err;
 }
 

@@ -43,7 +43,7 @@ static struct soft_object *mine(uint32_t handle, enum soft_kind kind)
 
 static bool something_to_do(void)
 {
-	return srd_model_busy(&soft.model) || soft.group->first_raw;
+	return soft_busy() || soft.group->first_raw;
 }
 
 /*

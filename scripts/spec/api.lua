@@ -75,6 +75,8 @@ return {
 			m("fail", { { "request", "srd.request" }, { "status", "string|integer", "REMOTE_ERROR_BAD_ADDRESS, ..." } }, nil,
 				"Complete it with an EFA status, moving no bytes. Needs faults."),
 			m("delay", { { "request", "srd.request" }, { "time", "time" } }, nil, "It arrives so much later; where it has arrived, and at the level of packets, it completes later. Needs faults."),
+			m("not_ready", { { "request", "srd.request" }, { "times?", "integer", "1" } }, nil,
+				"The first times that it reaches its receiver, that has no receive for it. Needs faults."),
 			m("locate", { { "request", "srd.request" } }, "string",
 				"Where it is: session, doorbell (in the ring, and the device was not told), send_queue, wire, rnr, qkey (dropped "
 				.. "for it), nobody (who would answer), held, lost, completed, overrun or unknown. Needs faults."),

@@ -153,7 +153,7 @@ local commands = {
 				.. "so on, and the mock's model stands behind them. The program's children are on the "
 				.. "same devices, as processes of one machine are.",
 			"The exit status is the program's own, 128 and the signal's number where one ended it, 127 "
-				.. "where it is not found.",
+				.. "where it is not found; 2 where the script is wrong, too.",
 			"With --rules every event of the program and its children is judged as a scenario's is: each "
 				.. "violation is printed when it is found, with the stack of the call, and counted at the end. "
 				.. "In flight is a request whose completion the program has not taken. A program whose "
@@ -179,6 +179,10 @@ local commands = {
 				help = "The order in which things arrive: in_order, random or adversarial." },
 			{ "seed", letter = "s", kind = "number", arg = "N", default = "1", range = { 0, math.maxinteger },
 				group = "What runs", help = "The seed of every choice that is random." },
+			{ "script", kind = "text", arg = "FILE", complete = "file", group = "What runs",
+				help = "A Lua script over the program: its functions are called as devices, queue pairs "
+					.. "and requests appear, and make requests wait, fail, be lost or come late, receivers "
+					.. "not ready, devices die. See docs/device.md. Given by the first of a group." },
 			{ "devices", kind = "number", arg = "N", default = "0", range = { 0, 64 }, group = "Where it runs",
 				help = "How many devices there are, each with a GID of its own; 0: as many as the profile "
 					.. "says." },
@@ -204,6 +208,7 @@ local commands = {
 			{ "srdlab exec -- ibv_devinfo -v", "What the device says of itself." },
 			{ "srdlab exec --order adversarial --seed 7 -- ./my_test", "A test, out of order." },
 			{ "srdlab exec --rules law --error-exitcode 99 -- ./my_test", "A test, judged, in a CI job." },
+			{ "srdlab exec --script faults.lua -- ./my_test", "A test, with faults." },
 			{ "srdlab exec --profile small --devices 2 -- ./my_program" },
 		} },
 	{ "check", usage = "[OPTION]... FILE|FOLDER...", summary = "load scenarios and look for mistakes, without running them",

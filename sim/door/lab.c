@@ -167,6 +167,7 @@ static int lab(struct srd_verbs *verbs, struct srd_lab *command)
 	case SRD_LAB_DROP:
 	case SRD_LAB_DUPLICATE:
 	case SRD_LAB_DELAY:
+	case SRD_LAB_NOT_READY:
 	case SRD_LAB_LOCATE:
 		return request_command(door, command);
 	case SRD_LAB_QP_ERR:

@@ -56,6 +56,7 @@ static void lose(struct srd_model *m, struct srd_request *r)
 		srd_rc_pass(m, r);
 }
 
+/* DELAY is also how often a receiver is not ready. */
 static int apply(struct srd_model *m, struct srd_request *r, uint32_t kind, uint32_t status,
 		 uint64_t delay)
 {
@@ -80,6 +81,9 @@ static int apply(struct srd_model *m, struct srd_request *r, uint32_t kind, uint
 	case SRD_LAB_DELAY:
 		r->faults |= SRD_FAULTED_DELAY;
 		r->delay = delay;
+		return 0;
+	case SRD_LAB_NOT_READY:
+		r->unready = (uint8_t)delay;
 		return 0;
 	}
 	return EOPNOTSUPP;
@@ -124,6 +128,11 @@ void srd_fault_forget(struct srd_model *m, uint32_t qp)
 	m->qp[qp].first_fault = 0;
 }
 
+static uint64_t amount(const struct srd_lab *command)
+{
+	return command->kind == SRD_LAB_NOT_READY ? command->value : command->time;
+}
+
 /* Plans are kept in the order in which they were made. */
 static int plan(struct srd_model *m, uint32_t qp, const struct srd_lab *command)
 {
@@ -138,7 +147,7 @@ static int plan(struct srd_model *m, uint32_t qp, const struct srd_lab *command)
 		.kind = command->kind,
 		.status = command->status,
 		.ordinal = command->ordinal,
-		.delay = command->time,
+		.delay = amount(command),
 	};
 	while (*at)
 		at = &m->fault[*at].next_fault;
@@ -162,6 +171,8 @@ int srd_model_request_fault(struct srd_model *m, uint32_t qp, struct srd_request
 	/* A status is one byte of a completion entry; 0 would not be a failure. */
 	if (command->kind == SRD_LAB_FAIL && (!command->status || command->status > UINT8_MAX))
 		return EINVAL;
+	if (command->kind == SRD_LAB_NOT_READY && command->value > UINT8_MAX)
+		return EINVAL;
 	if (command->flags & SRD_LAB_BY_ORDINAL) {
 		if (command->ordinal >= m->qp[qp].num_posted)
 			return plan(m, qp, command);
@@ -169,7 +180,7 @@ int srd_model_request_fault(struct srd_model *m, uint32_t qp, struct srd_request
 	}
 	if (!r || r->phase == SRD_PHASE_LOST)
 		return ENOENT;
-	return apply(m, r, command->kind, command->status, command->time);
+	return apply(m, r, command->kind, command->status, amount(command));
 }
 
 static enum srd_request_place place(const struct srd_model *m, const struct srd_request *r)

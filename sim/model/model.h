@@ -127,10 +127,11 @@ struct srd_request {
 	uint8_t inline_length;
 	uint8_t silent; /* no entry where it succeeds (RC) */
 	/* the model's */
-	uint8_t phase;  /* enum srd_phase */
-	uint8_t status; /* EFA status, once it is known */
-	uint8_t faults; /* SRD_FAULTED_... */
-	uint8_t tries;  /* at a receiver that was not ready */
+	uint8_t phase;   /* enum srd_phase */
+	uint8_t status;  /* EFA status, once it is known */
+	uint8_t faults;  /* SRD_FAULTED_... */
+	uint8_t tries;   /* at a receiver that was not ready */
+	uint8_t unready; /* asked for by a fault: so often the receiver will not be */
 	uint32_t length;
 	uint32_t part_offset; /* what arrives now: all of it, or one packet's */
 	uint32_t part_length;

@@ -28,6 +28,7 @@ struct srd_request *srd_model_request_new(struct srd_model *m)
 	r->status = 0;
 	r->faults = 0;
 	r->tries = 0;
+	r->unready = 0;
 	r->transfer = 0;
 	r->parked_at = 0;
 	r->phase = SRD_PHASE_BUILT;

@@ -341,9 +341,9 @@ static void not_ready(struct srd_model *m, struct srd_request *r, struct srd_mod
 	m->device[dest->host].counters.rx_drops++;
 	if (dest->ud)
 		answer(m, r, 0);
-	else if (retries == 7)
+	else if (retries == 7 && dest->rq_head == dest->rq_tail)
 		srd_request_park(m, r, srd_qp_index(m, dest));
-	else if (r->tries++ < retries)
+	else if (retries == 7 || r->tries++ < retries)
 		srd_request_schedule(m, r, SRD_PHASE_RNR_TIMER,
 				     m->state->now +
 					     (dest->rc ? srd_rc_rnr_timer(dest) : p->rnr_timer));
@@ -409,12 +409,22 @@ static bool disagree(const struct srd_model *m, const struct srd_request *r,
 	       srd_profile_of(m)->unsolicited_mismatch == SRD_PROFILE_UNSOLICITED_MISMATCH_REFUSED;
 }
 
+/* Whether a fault says that there is no receive. */
+static bool unready(struct srd_model *m, struct srd_request *r)
+{
+	if (likely(!r->unready))
+		return false;
+	r->unready--;
+	srd_fault_event(m, r, SRD_LAB_NOT_READY);
+	return true;
+}
+
 /* What may need a receive of the responder. */
 static void accept_message(struct srd_model *m, struct srd_request *r, struct srd_model_qp *dest)
 {
 	if (unlikely(disagree(m, r, dest)))
 		answer(m, r, SRD_EFA_REMOTE_ERROR_FEATURE_MISMATCH);
-	else if (needs_receive(r, dest) && dest->rq_head == dest->rq_tail)
+	else if (needs_receive(r, dest) && (dest->rq_head == dest->rq_tail || unready(m, r)))
 		not_ready(m, r, dest);
 	else if (srd_request_is_rdma(r))
 		accept_write_imm(m, r, dest);

@@ -7,12 +7,16 @@
 #include "cli/cli.h"
 #include "cli/lab.h"
 #include "cli/program.h"
+#include "cli/stuck.h"
 #include "cli/written.h"
+#include "lua/steer.h"
 #include "verbs/alloc.h"
 #include "verbs/launch.h"
 #include "verbs/profile.h"
 
 #define MAX_DEPTH 32768 /* libefa's counters of a queue have 16 bits */
+/* ns that a function of a script may take: the program waits for it. */
+#define SCRIPT_TIME UINT64_C(10000000000)
 
 /* Numbers of what was chosen. */
 struct choices {
@@ -75,10 +79,21 @@ static int program_status(int status)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static int launch(const struct srd_cli_exec_options *options, const struct srd_profile *profile,
-		  const struct choices *choices, const struct srd_cli_program *program, char **argv,
+/* What runs: a program, and what watches it. */
+struct execution {
+	const struct srd_cli_exec_options *options;
+	const struct srd_profile *profile;
+	const struct choices *choices;
+	struct srd_steer *steer; /* NULL: there is no script */
+	char **argv;
+};
+
+static int launch(const struct execution *execution, const struct srd_cli_program *program,
 		  int *status)
 {
+	const struct srd_cli_exec_options *options = execution->options;
+	const struct srd_profile *profile = execution->profile;
+	const struct choices *choices = execution->choices;
 	struct srd_launch_options launch = {
 		.profile = profile,
 		.seed = options->seed,
@@ -90,7 +105,8 @@ static int launch(const struct srd_cli_exec_options *options, const struct srd_p
 		.doorbell = (uint32_t)choices->doorbell,
 		.group = options->group,
 		.record = srd_cli_program_wanted(program) ? &program->record : NULL,
-		.argv = argv,
+		.script = execution->steer ? srd_steer_script(execution->steer) : NULL,
+		.argv = execution->argv,
 		.say = say,
 	};
 	struct srd_error error = {0};
@@ -101,16 +117,17 @@ static int launch(const struct srd_cli_exec_options *options, const struct srd_p
 		*status = error.code == -EINVAL ? SRD_EXIT_USAGE : SRD_EXIT_INTERNAL;
 		return rc;
 	}
-	*status = program_status(raw);
+	*status = execution->steer && srd_steer_has_failed(execution->steer) ? SRD_EXIT_USAGE
+									     : program_status(raw);
 	return 0;
 }
 
 /* The program, with whatever watches it. Returns the exit status. */
-static int run(const struct srd_cli_exec_options *options, const struct srd_profile *profile,
-	       const struct choices *choices, char **argv)
+static int run(const struct execution *execution)
 {
+	const struct srd_cli_exec_options *options = execution->options;
 	struct srd_trace_run trace_run = {
-		.script = argv[0],
+		.script = execution->argv[0],
 		.backend = "exec",
 		.profile = options->profile,
 		.seed = options->seed,
@@ -130,7 +147,7 @@ static int run(const struct srd_cli_exec_options *options, const struct srd_prof
 	if (rc)
 		status = srd_cli_refuse("%s", error.message);
 	else
-		rc = launch(options, profile, choices, &program, argv, &status);
+		rc = launch(execution, &program, &status);
 	ended = srd_cli_program_close(&program, &violations, &error);
 	if (rc)
 		return status;
@@ -148,12 +165,45 @@ static int check_written(const struct srd_cli_exec_options *options, struct srd_
 		{"--trace", options->trace.trace},
 		{"--timeline", options->trace.timeline},
 	};
-	const char *read[] = {options->suppressions, options->profile, options->arguments.items[0]};
+	const char *read[] = {options->suppressions, options->profile, options->script,
+			      options->arguments.items[0]};
 	int rc = srd_cli_written_check(files, 2, error);
 
-	for (int i = 0; !rc && i < 3; i++)
+	for (int i = 0; !rc && i < 4; i++)
 		rc = srd_cli_written_spare(files, 2, read[i], error);
 	return rc;
+}
+
+static void script_log(void *arg, const char *text)
+{
+	fprintf(stderr, "%s\n", text);
+}
+
+static void script_failed(const char *text)
+{
+	srd_cli_error("%s", text);
+}
+
+/* Open the script, where one is given. */
+static int open_script(const struct srd_cli_exec_options *options, struct srd_steer **steer)
+{
+	struct srd_steer_options script = {
+		.path = options->script,
+		.seed = options->seed,
+		.sandbox.time_limit = SCRIPT_TIME,
+		.log = script_log,
+		.failed = script_failed,
+	};
+	struct srd_error error = {0};
+
+	*steer = NULL;
+	if (!options->script)
+		return 0;
+	srd_cli_stuck(options->script, SRD_EXIT_USAGE);
+	if (!srd_steer_open(&script, steer, &error))
+		return 0;
+	srd_cli_error("%s", error.message);
+	return SRD_EXIT_USAGE;
 }
 
 int srd_cli_exec(const struct srd_cli_exec_options *options)
@@ -162,7 +212,7 @@ int srd_cli_exec(const struct srd_cli_exec_options *options)
 	struct srd_error error = {0};
 	struct srd_profile profile;
 	struct choices choices;
-	char **argv;
+	struct execution execution = {.options = options, .profile = &profile, .choices = &choices};
 	int status;
 
 	if (!srd_launcher_get()) {
@@ -176,13 +226,16 @@ int srd_cli_exec(const struct srd_cli_exec_options *options)
 		return srd_cli_refuse("--suppressions need --rules");
 	if (options->error_exitcode && !options->rules)
 		return srd_cli_refuse("--error-exitcode needs --rules");
-	argv = srd_calloc((size_t)words->count + 1, sizeof(*argv));
-	if (!argv) {
+	execution.argv = srd_calloc((size_t)words->count + 1, sizeof(*execution.argv));
+	if (!execution.argv) {
 		srd_cli_error("out of memory");
 		return SRD_EXIT_INTERNAL;
 	}
-	memcpy(argv, words->items, (size_t)words->count * sizeof(*argv));
-	status = run(options, &profile, &choices, argv);
-	srd_free(argv);
+	memcpy(execution.argv, words->items, (size_t)words->count * sizeof(*execution.argv));
+	status = open_script(options, &execution.steer);
+	if (!status)
+		status = run(&execution);
+	srd_steer_close(execution.steer);
+	srd_free(execution.argv);
 	return status;
 }

@@ -198,8 +198,17 @@ static int t_fail_receive(lua_State *L)
 	return 0;
 }
 
-/* t:locate(request): where it is, as a word. */
-static int t_locate(lua_State *L)
+/* t:not_ready(request, times) */
+static int t_not_ready(lua_State *L)
+{
+	struct srd_lab command = check_request(L, SRD_LAB_NOT_READY);
+
+	command.value = lua_isnoneornil(L, 3) ? 1 : srd_check_uint(L, 3, "t:not_ready", UINT8_MAX);
+	srd_lab_check(L, "t:not_ready", &command);
+	return 0;
+}
+
+const char *srd_place_name(uint32_t place)
 {
 	static const char *const words[] = {
 		[SRD_PLACE_UNKNOWN] = "unknown",
@@ -215,10 +224,17 @@ static int t_locate(lua_State *L)
 		[SRD_PLACE_NOBODY] = "nobody",
 		[SRD_PLACE_OVERRUN] = "overrun",
 	};
+
+	return words[place < sizeof(words) / sizeof(words[0]) ? place : SRD_PLACE_UNKNOWN];
+}
+
+/* t:locate(request): where it is, as a word. */
+static int t_locate(lua_State *L)
+{
 	struct srd_lab command = check_request(L, SRD_LAB_LOCATE);
 
 	srd_lab_check(L, "t:locate", &command);
-	lua_pushstring(L, words[command.place]);
+	lua_pushstring(L, srd_place_name(command.place));
 	return 1;
 }
 
@@ -325,6 +341,7 @@ const luaL_Reg srd_fault_methods[] = {
 	{"duplicate", t_duplicate},
 	{"fail", t_fail},
 	{"delay", t_delay},
+	{"not_ready", t_not_ready},
 	{"locate", t_locate},
 	{"fail_receive", t_fail_receive},
 	{"lose_doorbells", t_lose_doorbells},

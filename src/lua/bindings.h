@@ -74,6 +74,9 @@ int srd_request_next(lua_State *L, struct srd_object *qp, const char *what);
 /* Give COMMAND to the backend; raises, on behalf of WHAT, where it is refused. */
 void srd_lab_check(lua_State *L, const char *what, struct srd_lab *command);
 
+/* "wire", for enum srd_request_place. */
+const char *srd_place_name(uint32_t place);
+
 /* t:connect */
 int srd_connect(lua_State *L);
 /* t:rails */

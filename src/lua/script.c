@@ -289,9 +289,22 @@ void srd_script_push(lua_State *L, int index)
 
 /* ---- the libraries ---- */
 
+/* Call the library LIB with core, which is on top; what it gives is then over it. */
+static void open_lib(lua_State *L, const struct srd_lua_chunk *lib, int num_results)
+{
+	const char *name = lua_pushfstring(L, "=srdlab/%s.lua", lib->name);
+
+	if (luaL_loadbufferx(L, lib->text, lib->size, name, NULL) != LUA_OK)
+		lua_error(L);
+	lua_remove(L, -2);
+	lua_pushvalue(L, -2);
+	lua_call(L, 1, num_results);
+}
+
 void srd_script_open(lua_State *L, const struct srd_script *script)
 {
 	const struct srd_lua_chunk *lib = script->num_lib ? script->lib : srd_lua_lib;
+	bool steers = srd_lua_of(L)->steer;
 
 	lua_newtable(L);
 	lua_rawseti(L, LUA_REGISTRYINDEX, SRD_KEY_SCENARIOS);
@@ -301,15 +314,15 @@ void srd_script_open(lua_State *L, const struct srd_script *script)
 	lua_pushcfunction(L, outside);
 	lua_setfield(L, -2, "outside");
 	srd_bind_core(L);
+	if (steers)
+		srd_steer_bind(L);
 	for (int i = 0; i < srd_num_lua_lib; i++) {
-		const char *name = lua_pushfstring(L, "=srdlab/%s.lua", lib[i].name);
-
-		if (luaL_loadbufferx(L, lib[i].text, lib[i].size, name, NULL) != LUA_OK)
-			lua_error(L);
-		lua_pushvalue(L, -3);
-		lua_call(L, 1, 1);
-		lua_setfield(L, -3, lib[i].name);
-		lua_pop(L, 1);
+		open_lib(L, &lib[i], 1);
+		lua_setfield(L, -2, lib[i].name);
+	}
+	if (steers) {
+		open_lib(L, &lib[srd_num_lua_lib], 2);
+		srd_steer_keep(L);
 	}
 	lua_pop(L, 1);
 	if (luaL_loadbufferx(L, script->code, script->code_size, script->chunk_name, NULL))
@@ -439,8 +452,8 @@ void srd_script_explain(lua_State *co, int status, const struct srd_script *scri
 	if (status == LUA_ERRMEM) {
 		out->line = srd_lua_error_line(co);
 		srd_units_format(SRD_UNIT_SIZE, lua->limit, room, sizeof(room));
-		snprintf(out->text, sizeof(out->text),
-			 "out of memory: the script may take %s (--memory)", room);
+		snprintf(out->text, sizeof(out->text), "out of memory: the script may take %s%s",
+			 room, lua->steer ? "" : " (--memory)");
 		return;
 	}
 	text = error_text(co, room, sizeof(room));
@@ -668,7 +681,7 @@ static int name_script(struct srd_script *script, const char *path)
 
 	script->path = srd_strdup(path);
 	script->chunk_name = srd_asprintf("@%s", slash ? slash + 1 : path);
-	script->lib = srd_calloc((size_t)srd_num_lua_lib, sizeof(*script->lib));
+	script->lib = srd_calloc((size_t)srd_num_lua_lib + 1, sizeof(*script->lib));
 	return script->path && script->chunk_name && script->lib ? 0 : -ENOMEM;
 }
 
@@ -687,21 +700,51 @@ int srd_script_load(const char *path, const struct srd_sandbox *sandbox, struct 
 	return ret;
 }
 
+/* TEXT and the libraries, with L; *OUT is to be freed in either case. */
+static int compile_all(lua_State *L, const char *path, const char *text, size_t size,
+		       const struct srd_sandbox *sandbox, struct srd_script **out,
+		       struct srd_error *error)
+{
+	struct srd_script *script = *out = srd_calloc(1, sizeof(*script));
+	int num_lib = srd_num_lua_lib, ret;
+
+	if (!script || name_script(script, path))
+		return srd_error_set(error, -ENOMEM, "%s: out of memory", path);
+	ret = compile_script(L, script, text, size, error);
+	if (srd_lua_of(L)->steer)
+		num_lib++;
+	for (int i = 0; i < num_lib && !ret; i++)
+		ret = load_lib(L, script, i, sandbox->lib_path, error);
+	return ret;
+}
+
+int srd_script_compile(lua_State *L, const char *path, const struct srd_sandbox *sandbox,
+		       struct srd_script **out, struct srd_error *error)
+{
+	size_t size;
+	char *text;
+	int ret = srd_file_read(path, MAX_SCRIPT_SIZE, &text, &size, error);
+
+	*out = NULL;
+	if (ret)
+		return ret;
+	ret = compile_all(L, path, text, size, sandbox, out, error);
+	srd_free(text);
+	return ret;
+}
+
 int srd_script_load_text(const char *path, const char *text, size_t size,
 			 const struct srd_sandbox *sandbox, struct srd_script **out,
 			 struct srd_error *error)
 {
-	struct srd_script *script = srd_calloc(1, sizeof(*script));
+	struct srd_script *script = NULL;
 	struct srd_lua lua = {0};
-	int ret = -ENOMEM;
+	int ret = srd_lua_open(&lua, sandbox, 0);
 
-	if (!script || name_script(script, path) || srd_lua_open(&lua, sandbox, 0)) {
+	if (ret)
 		srd_error_set(error, ret, "%s: out of memory", path);
-		goto close;
-	}
-	ret = compile_script(lua.L, script, text, size, error);
-	for (int i = 0; i < srd_num_lua_lib && !ret; i++)
-		ret = load_lib(lua.L, script, i, sandbox->lib_path, error);
+	else
+		ret = compile_all(lua.L, path, text, size, sandbox, &script, error);
 	if (ret)
 		goto close;
 	ret = srd_watchdog_start(&lua, sandbox->time_limit);

@@ -24,6 +24,18 @@ struct srd_script {
 void srd_script_open(lua_State *L, const struct srd_script *script);
 
 /*
+ * The script PATH, compiled with L, without its scenarios. Errors as srd_script_load; *OUT is
+ * to be freed in either case.
+ */
+int srd_script_compile(lua_State *L, const char *path, const struct srd_sandbox *sandbox,
+		       struct srd_script **out, struct srd_error *error);
+
+/* steer.c: what the module of a script over a program needs, into the table on top. */
+void srd_steer_bind(lua_State *L);
+/* And what the chunk of steer.lua gave: two functions on top of the stack, which are popped. */
+void srd_steer_keep(lua_State *L);
+
+/*
  * After the chunk has run: push the INDEX-th call of srd.scenario (0: the first), a table
  * { name, options, body, line }; nil where there is none.
  */

@@ -21,11 +21,13 @@
 #define SRD_LUA_TIME_LIMIT   UINT64_C(60000000000)
 
 struct srd_run;
+struct srd_steer;
 
 struct srd_lua {
 	lua_State *L;
 	lua_State *volatile running; /* the coroutine that executes, for the watchdog */
 	struct srd_run *run;         /* NULL while a script is only loaded */
+	struct srd_steer *steer;     /* NULL: it is one of scenarios */
 	struct srd_arena arena;
 	size_t used;
 	size_t limit;
@@ -46,7 +48,7 @@ struct srd_lua_chunk {
 };
 
 extern const struct srd_lua_chunk srd_lua_lib[]; /* generated; in the order to load them */
-extern const int srd_num_lua_lib;
+extern const int srd_num_lua_lib; /* one more is behind them, of scripts over a program */
 
 /*
  * Make the sandboxed state of LUA, which the caller has zeroed. -ENOMEM. SEED is that of

@@ -31,8 +31,8 @@ int srd_watchdog_raise(lua_State *L)
 {
 	struct srd_lua *lua = srd_lua_of(L);
 
-	srd_raise(L, "out of time: the scenario ran longer than %d ms of wall time",
-		  (int)(lua->time_limit / 1000000));
+	srd_raise(L, "out of time: %s ran longer than %d ms of wall time",
+		  lua->steer ? "the script" : "the scenario", (int)(lua->time_limit / 1000000));
 }
 
 static void hook(lua_State *L, lua_Debug *ar)

@@ -8,6 +8,7 @@
 
 #include <srdlab/error.h>
 #include <srdlab/event.h>
+#include <srdlab/lab.h>
 #include <srdlab/profile.h>
 
 /* What becomes of the events of the programs. The functions are called by another thread. */
@@ -23,6 +24,70 @@ struct srd_launch_record {
 	void (*stack)(void *context, uint32_t number, int pid, const char *text, size_t length);
 };
 
+/* The moments of the programs' devices that a script can be asked at. */
+enum srd_launch_what {
+	SRD_LAUNCH_DEVICE,     /* a process opened a device */
+	SRD_LAUNCH_QUEUE_PAIR, /* and made a queue pair on it */
+	SRD_LAUNCH_REQUEST,    /* which is given a request: nothing is done about it yet */
+	SRD_LAUNCH_TIME,       /* the virtual time that the script wanted is there */
+	SRD_NUM_LAUNCH_WHATS,
+};
+
+/*
+ * One of them. It comes from memory that the programs can write to: any value may be wrong.
+ * Those below `qp` are of a queue pair, those below `ordinal` of a request.
+ */
+struct srd_launch_moment {
+	uint32_t what; /* enum srd_launch_what */
+	int32_t pid;
+	uint64_t now; /* virtual ns */
+	uint32_t host;
+	uint32_t qp_num;
+	uint64_t qp;      /* names the queue pair in commands; never used again */
+	uint64_t ordinal; /* of the requests of its queue pair, from 0 */
+	uint64_t local_addr;
+	uint64_t remote_addr;
+	uint32_t length;
+	uint32_t imm_data;
+	uint32_t remote_qpn;
+	uint32_t opcode; /* enum srd_wr_opcode */
+};
+
+/* A command of srdlab/lab.h to the device; requests are by ordinal. */
+struct srd_launch_command {
+	uint32_t kind; /* enum srd_lab_kind */
+	uint32_t host;
+	uint64_t qp;
+	uint64_t ordinal;
+	uint64_t time;
+	uint64_t value; /* also out */
+	uint32_t status;
+	uint32_t place; /* out: enum srd_request_place */
+	char name[32];
+};
+
+/* The device, while it waits for a script. */
+struct srd_launch_device {
+	void *context;
+	/* 0 or a positive errno as srdlab/lab.h has them; ESTALE: the queue pair is gone;
+	 * ECANCELED: the process that waited is, and nothing more can be done. */
+	int (*command)(void *context, struct srd_launch_command *command);
+};
+
+/* A script over the programs. */
+struct srd_launch_script {
+	void *context;
+	uint32_t wanted; /* bit by enum srd_launch_what */
+	uint64_t alarm;  /* virtual ns of the first SRD_LAUNCH_TIME; 0: none is wanted */
+	/*
+	 * Called by another thread, with the device standing still until it returns. *ALARM:
+	 * when SRD_LAUNCH_TIME is wanted next. Other than 0: the script has failed and said so;
+	 * it is not asked again, and the program is sent SIGTERM.
+	 */
+	int (*moment)(void *context, const struct srd_launch_moment *moment,
+		      const struct srd_launch_device *device, uint64_t *alarm);
+};
+
 struct srd_launch_options {
 	const struct srd_profile *profile;
 	uint64_t seed;
@@ -33,6 +98,7 @@ struct srd_launch_options {
 	const char *group; /* programs of one group reach each other; NULL: this one alone */
 	char **argv;       /* ends with NULL */
 	const struct srd_launch_record *record; /* NULL: no events are wanted */
+	const struct srd_launch_script *script; /* NULL: there is none */
 	/* A sentence for the user, such as why something does not work here. */
 	void (*say)(const char *text);
 };

@@ -282,3 +282,23 @@ srd.scenario("a deadlock tells of requests by verbs alone", { needs = needs }, f
 	t:expect(b.qp:post_recv { sg_list = b.mem }):equals "OK"
 	a.cq:wait(2)
 end)
+
+srd.scenario("a receiver that is not ready for a while", { needs = needs }, function(t)
+	local send = { "send_imm", wr_id = 1, imm_data = 9 }
+	for retry, took in pairs { [7] = 3000000, [5] = 3000000, [2] = 2000000 } do
+		local a, b = t:verbs_pair { memory = 64, rnr_retry = retry }
+		local began = t:now()
+		t:fabric { rnr_timer = "1ms", jitter = 0, latency = 0 }
+		t:expect(b.qp:post_recv { wr_id = 5, sg_list = b.mem }):equals "OK"
+		t:not_ready(a.qp:next_request(1), 3)
+		send.from = a.mem
+		t:expect(a.qp:post({ send }, a.peer)):equals "OK"
+		t:expect(a.cq:wait(1)[1].vendor_err):equals(retry == 2 and 10 or 0)
+		t:expect(t:now() - began >= took and t:now() - began < took + 100000):equals(true)
+	end
+	local a = t:verbs_pair { memory = 64 }
+	t:not_ready(a.qp:next_request(1)) -- once
+	t:expect(function()
+		t:not_ready(a.qp:next_request(1), 256)
+	end):raises "out of range"
+end)

@@ -19,6 +19,7 @@
 
 #include "cli/cli.h"
 #include "lua/scenario.h"
+#include "lua/steer.h"
 #include "verbs/alloc.h"
 #include "verbs/file.h"
 
@@ -92,6 +93,28 @@ int srd_script_count(const struct srd_script *script)
 const struct srd_scenario_info *srd_script_scenario(const struct srd_script *script, int index)
 {
 	return &script->infos[index];
+}
+
+/* No program is run here, and no script over one. */
+int srd_steer_open(const struct srd_steer_options *options, struct srd_steer **out,
+		   struct srd_error *error)
+{
+	*out = NULL;
+	return srd_error_set(error, -EINVAL, "%s:1: unexpected symbol", options->path);
+}
+
+const struct srd_launch_script *srd_steer_script(const struct srd_steer *steer)
+{
+	return NULL;
+}
+
+bool srd_steer_has_failed(const struct srd_steer *steer)
+{
+	return false;
+}
+
+void srd_steer_close(struct srd_steer *steer)
+{
 }
 
 static int failed(const struct srd_script *script, int index, struct srd_scenario_result *result)

@@ -73,6 +73,9 @@ enum srd_lab_kind {
 	/* A message that arrives at qp, the one after `ordinal` others, ends with vendor status
 	 * `status` there and moves no bytes; its sender gets REMOTE_ERROR_BAD_STATUS (guess) */
 	SRD_LAB_FAIL_RECEIVE,
+	/* A fault on one request, as those above: the first `value` times, 255 at most, that it
+	 * reaches a receiver, that is not ready, though it has a receive */
+	SRD_LAB_NOT_READY,
 };
 
 #define SRD_LAB_BY_ORDINAL 0x1

@@ -1,0 +1,233 @@
+#!/bin/sh
+# shellcheck disable=SC2016
+# srdlab exec --script: what functions of a script make of a program, and what is said of bad ones.
+# usage: scripted.sh SRDLAB STEERED
+set -u
+srdlab=$1 steered=$2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failures=0
+
+# want WHAT EXPECTED GOT
+want() {
+	[ "$2" = "$3" ] && return
+	echo "$1: \"$3\" instead of \"$2\""
+	failures=$((failures + 1))
+}
+
+# under OPTION... -- ARGUMENT...: the output of the program under the script on standard input,
+# in one line, and the status
+under() {
+	{
+		echo 'local srd = require "srdlab"'
+		cat
+	} >"$folder/script.lua"
+	timeout 60 "$srdlab" exec --script "$folder/script.lua" "$@" 2>"$folder/error" >"$folder/output"
+	echo "$? $(tr '\n' ',' <"$folder/output")"
+}
+
+errors() {
+	sed "s|.*script.lua:||" "$folder/error" | tr '\n' ','
+}
+
+want "faults by request" "0 1 0,2 7,5 0,4 0,3 0," "$(under --clock called --order in_order -- "$steered" reads 5 <<'END'
+srd.on_request(function(r)
+	if r.number == 2 then
+		r:fail "REMOTE_ERROR_BAD_ADDRESS"
+	elseif r.number == 3 then
+		r:hold()
+	elseif r.number == 4 then
+		r:delay "30us"
+	elseif r.number == 5 then
+		local held = r.qp:request(3)
+		assert(held:locate() ~= "held")
+		srd.after("1ms", function()
+			assert(srd.now() >= 1000000 and held:locate() == "held")
+			held:release()
+			assert(r:locate() == "completed")
+		end)
+	end
+end)
+END
+)"
+want "what it says then" "" "$(errors)"
+want "a lost one, and one twice" "0 2 0,2 0,1 missing," "$(under --clock called -- "$steered" reads 3 <<'END' |
+srd.on_queue_pair(function(qp)
+	qp:request(1):drop()
+	qp:request(3):drop()
+	qp:request(2):duplicate()
+end)
+END
+sed 's/1 missing/1 missing/')"
+want "all that is there to see" "0 1 0,2 0," "$(under --clock called --seed 7 -- "$steered" reads 2 <<'END'
+local device, qp, times
+srd.on_device(function(d)
+	assert(d.number == 0 and d.pid > 0 and tostring(d) == "device 0")
+	device = d
+end)
+srd.on_queue_pair(function(q)
+	assert(q.number == 1 and q.qp_num > 0 and q.pid == device.pid and q.device == device)
+	qp = q
+end)
+srd.on_request(function(r)
+	assert(r.qp == qp and r.opcode == "IBV_WR_RDMA_READ" and r.length == 8 and r.pid == device.pid)
+	assert(r.remote_addr + 64 == r.local_addr and r.remote_qpn == qp.qp_num and r.imm_data == nil)
+	assert(srd.counter "rdma_read_wrs" == r.number - 1 and srd.counter("rdma_read_wrs", device) == r.number - 1)
+	times = r.number
+end)
+srd.at("1us", function()
+	assert(times == 2 and srd.now() == 1000 and srd.seed() == 7)
+	srd.log("seen", qp)
+end)
+END
+)"
+want "its log" "seen	queue pair 1," "$(errors)"
+want "receivers that are not ready" "0 1 0,2 0," "$(under --clock called -- "$steered" sends 2 <<'END'
+srd.on_request(function(r)
+	r:not_ready(3)
+end)
+END
+)"
+want "and are not tried again" "0 1 10,2 0," "$(under --clock called -D cap_rnr_retry=false -- "$steered" sends 2 <<'END'
+srd.on_request(function(r)
+	if r.number == 1 then
+		r:not_ready()
+	end
+end)
+END
+)"
+want "a receive that fails" "0 0 5," "$(under --clock called -- "$steered" sends 1 <<'END'
+srd.on_queue_pair(function(qp)
+	qp:fail_receive("LOCAL_ERROR_INVALID_LKEY")
+end)
+END
+)"
+want "the device's own error" "0 1 1,2 1,3 1," "$(under --clock called -- "$steered" reads 3 <<'END'
+srd.on_request(function(r)
+	if r.number == 2 then
+		r.qp:device_error()
+	end
+end)
+END
+)"
+want "an entry of nobody's, which libefa does not take" "1 " "$(under --clock called -- "$steered" reads 1 <<'END'
+srd.on_request(function(r)
+	r.qp:stale_completion()
+end)
+END
+)"
+want "a peer that dies, in another process too" "0 1 missing,1 missing," "$(under --clock called -- "$steered" peers 1 <<'END'
+local devices = 0
+srd.on_device(function(d)
+	devices = devices + 1
+	d:kill()
+	srd.log(d.number, devices)
+end)
+END
+)"
+want "both were seen" "0	1,0	2," "$(errors)"
+want "and comes back" "0 1 0,2 missing," "$(under --clock called -- "$steered" reads 3 <<'END'
+srd.fabric { latency = "1us", jitter = 0 }
+srd.on_request(function(r)
+	if r.number == 2 then
+		srd.after("10us", function()
+			r.qp.device:kill()
+			r.qp.device:restart()
+		end)
+		r:hold()
+	elseif r.number == 3 then
+		r:drop()
+	end
+end)
+END
+)"
+want "all that is held, by the clock on the wall" "0 3 0,2 0,1 0," "$(under --order in_order -- "$steered" reads 3 1000000000 <<'END'
+srd.fabric { loss = 0 }
+srd.on_request(function(r)
+	r:hold()
+	if r.number == 3 then
+		srd.at("2ms", function()
+			r:release()
+		end)
+		srd.at("4ms", function()
+			r.qp:request(2):release()
+		end)
+		srd.at("6ms", function()
+			r.qp:release_all()
+		end)
+	end
+end)
+END
+)"
+
+# bad MESSAGE SCRIPT: before anything runs
+bad() {
+	want "\"$2\"" "2 " "$(echo "$2" | under -- "$steered" reads 2)"
+	want "what is said of it" "$1," "$(errors)"
+}
+bad "3: syntax error near <eof>" 'x'
+bad "1: the script asks for nothing: srd.on_device, srd.on_queue_pair, srd.on_request, srd.at or srd.fabric say what it wants" ''
+bad "2: srd.scenario: this is a script over a program; scenarios are for srdlab run" 'srd.scenario()'
+bad '2: profile: unknown field "losss"; did you mean "loss"?' 'srd.fabric { losss = 1 }'
+bad "2: srd.fabric: mtu cannot change while a device runs; set it with --define" 'srd.fabric { mtu = 1000 }'
+bad "2: srd.fabric: a table of fields is expected, not number" 'srd.fabric(3)'
+bad "2: srd.on_request: a function is expected, not nil" 'srd.on_request()'
+bad "2: srd.at: a time and a function are expected" 'srd.at(1)'
+bad '2: srd.at = "soon": a time is expected, such as 500 or "50us" (units ns, us, ms, s)' 'srd.at("soon", print)'
+bad "2: out of memory: the script may take 256MiB" 'local t = {} for i = 1, 1e9 do t[i] = ("x"):rep(9999) .. i end'
+
+# fails MESSAGE BODY: of a function, which ends the program
+fails() {
+	want "the status of \"$2\"" 2 "$(echo "srd.on_request(function(r) $2 end)" |
+		under --clock called -- "$steered" reads 2 2000000000 | sed 's/ .*//')"
+	want "what is said of it" "$1," "$(errors)"
+}
+fails '2: a request has no "hodl"' 'r:hold() r:hodl()'
+fails "2: request:hold: it is called with a colon" 'r.hold()'
+fails "2: request:release: this request is not held" 'r:drop() r:release()'
+fails '2: request:fail: status = "REMOTE_ERROR_ABOR": no such value; did you mean "REMOTE_ERROR_ABORT"?' 'r:drop() r:fail "REMOTE_ERROR_ABOR"'
+fails "2: there is nothing" 'r:drop() error "there is nothing"'
+
+"$srdlab" exec --script /no/such/script -- true 2>/dev/null
+want "no script" 2 $?
+"$srdlab" exec --group "s$$" -- sh -c 'env -u LD_PRELOAD "$0" exec --group "$1" --script "$2" -- true' \
+	"$srdlab" "s$$" "$folder/script.lua" 2>"$folder/late"
+want "a script in the middle of a group" 2 $?
+want "and why" 1 "$(grep -c 'only the first program' "$folder/late")"
+
+# A program that dies while it waits for the script, which is slow, and one that goes on.
+want "a program that is killed" "0 1 0," "$(under -- sh -c '
+	kill -STOP $PPID
+	"$0" reads 1 >/dev/null &
+	sleep 1
+	kill -9 $!
+	kill -CONT $PPID
+	"$0" reads 1 1000000000' "$steered" <<'END'
+srd.on_device(function(d)
+	for _ = 1, 10 do
+		srd.counter("rx_pkts", d)
+	end
+	srd.log "done"
+end)
+END
+)"
+want "moments that are over" "done," "$(errors)"
+
+# Nobody who would answer: the program goes on without a script.
+want "a script that is gone" "137 " "$(under -- sh -c '
+	kill -STOP $PPID
+	"$0" reads 1 1000000000 >"$1/alone" &
+	sleep 1
+	kill -9 $PPID
+	wait $!
+	echo "status $?" >>"$1/alone"' "$steered" "$folder" <<'END'
+srd.on_request(function(r)
+	r:drop()
+end)
+END
+)"
+while ! grep -q status "$folder/alone"; do
+	sleep 0.1
+done
+want "its request" "1 0,status 0," "$(tr '\n' ',' <"$folder/alone")"
+exit $((failures > 0))

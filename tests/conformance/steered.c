@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a script over it makes of a program: it reads from itself so many times, one doorbell
+ * each, or sends, one after the other; polls until nothing more comes, and prints each
+ * completion: the number of its request, and the vendor's status.
+ * usage: steered reads|sends|peers COUNT [EMPTY_POLLS]
+ */
+#include <stdbool.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "end.h"
+
+static struct end end;
+static uint64_t received;
+
+static void post_send(const struct end_name *to, uint64_t id)
+{
+	struct ibv_sge sge = {(uintptr_t)end.memory, 8, end.mr->lkey};
+	struct ibv_recv_wr receive = {.wr_id = 0, .sg_list = &sge, .num_sge = 1}, *bad_receive;
+	struct ibv_send_wr wr = {
+		.wr_id = id,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.ud = {.ah = end.ah, .remote_qpn = to->qpn, .remote_qkey = END_QKEY},
+	};
+	static uint64_t receives;
+	struct ibv_send_wr *bad;
+
+	if (receives == received)
+		must(++receives && !ibv_post_recv(&end.qp->qp_base, &receive, &bad_receive));
+	must(!ibv_post_send(&end.qp->qp_base, &wr, &bad));
+}
+
+static void post_read(const struct end_name *to, uint64_t id)
+{
+	ibv_wr_start(end.qp);
+	end.qp->wr_id = id;
+	end.qp->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_rdma_read(end.qp, to->rkey, to->addr);
+	ibv_wr_set_sge(end.qp, end.mr->lkey, (uintptr_t)end.memory + 64, 8);
+	ibv_wr_set_ud_addr(end.qp, end.ah, to->qpn, END_QKEY);
+	must(!ibv_wr_complete(end.qp));
+}
+
+/* The completions of COUNT requests. */
+static void reap(int count, int patience)
+{
+	int empty = 0;
+
+	while (count && empty < patience) {
+		struct ibv_wc wc;
+		int n = ibv_poll_cq(end.cq, 1, &wc);
+
+		must(n >= 0);
+		if (!n) {
+			empty++;
+			continue;
+		}
+		empty = 0;
+		if (!wc.status && wc.opcode & IBV_WC_RECV) {
+			received++;
+			continue;
+		}
+		printf("%d %u\n", (int)wc.wr_id, wc.status ? wc.vendor_err : 0);
+		count--;
+	}
+	if (count)
+		printf("%d missing\n", count);
+}
+
+int main(int argc, char **argv)
+{
+	int count = atoi(argv[2]), patience = argc > 3 ? atoi(argv[3]) : 1000;
+	bool sends = !strcmp(argv[1], "sends");
+	static uint8_t memory[4096];
+	struct end_name name;
+
+	end_open(&end, memory, sizeof(memory));
+	end_name(&end, &name);
+	for (int i = 1; i <= count; i++) {
+		if (!sends) {
+			post_read(&name, (uint64_t)i);
+			continue;
+		}
+		post_send(&name, (uint64_t)i);
+		reap(1, patience);
+	}
+	if (!sends)
+		reap(count, patience);
+	/* Two processes: the child begins anew, on the same device. */
+	if (!strcmp(argv[1], "peers")) {
+		int status;
+		pid_t pid;
+
+		fflush(stdout);
+		argv[1] = (char *)"reads";
+		pid = fork();
+		if (!pid)
+			execv(argv[0], argv);
+		must(waitpid(pid, &status, 0) == pid);
+		return WEXITSTATUS(status);
+	}
+	return 0;
+}
