@@ -162,28 +162,74 @@ srd.scenario("a peer that is destroyed under load fails the rest, and nothing el
 	t:expect(p.a.qp:in_flight()):equals(0)
 end)
 
+-- 10 MiB take 100 ms; 1 MiB and what the link of a host may have under way take 40 at most.
 for _, level in ipairs { "message", "packet" } do
-	srd.scenario(("what is not sent when a queue pair is destroyed takes no time of the link: %s level"):format(level), {
-		tags = { "engine", "teardown" },
-		needs = { "fabric" },
-		profile = { level = level, order = "random", bandwidth = "100MiB" },
-	}, function(t)
-		local a, b = t:host "a", t:host "b"
-		local from, to = a:memory "10MiB", b:memory "10MiB"
-		local function connected()
-			local q, peer = a:queue_pair {}, b:queue_pair {}
-			t:connect(q, peer)
-			return q
+	for _, order in ipairs { "random", "in_order", "adversarial" } do
+		local function link(name, body, violates)
+			srd.scenario(("what is not sent when %s takes no time of the link: %s level, %s"):format(name, level, order), {
+				tags = { "engine", "teardown" },
+				needs = { "fabric" },
+				profile = { level = level, order = order, bandwidth = "100MiB", ah_tokens = "unique" },
+				violates = violates,
+			}, function(t)
+				local a, b = t:host "a", t:host "b"
+				local from, to = a:memory "1MiB", b:memory "1MiB"
+				local function connected(x, y)
+					local q, peer = x:queue_pair {}, y:queue_pair {}
+					t:connect(q, peer)
+					return q
+				end
+				local there, back = connected(a, b), connected(b, a)
+				local early
+				if order ~= "adversarial" then -- that may keep it until far later
+					early = there:submit_put { from = from, to = to }
+				end
+				body(t, connected(a, b))
+				if early then
+					t:wait(early)
+				end
+				from, to = from:slice(0, 64), to:slice(0, 64)
+				t:wait { there:put { from = from, to = to }, back:put { from = to, to = from } }
+				t:expect(t:now()):at_least(srd.time(early and "9ms" or 0)):at_most(srd.time "40ms")
+			end)
 		end
-		local other = connected()
-		local q = connected()
-		local early = other:submit_put { from = from:slice(0, "1MiB"), to = to } -- 10 ms
-		local late = q:submit_put { from = from, to = to } -- 100 ms
-		q:destroy()
-		t:expect(late):is "failed"
-		t:expect(late:error()):differs_from(nil)
-		t:wait(early)
-		t:wait(other:put { from = from:slice(0, 64), to = to })
-		t:expect(t:now()):at_least(srd.time "9ms"):at_most(srd.time "30ms")
-	end)
+		link("its queue pair is destroyed", function(t, q)
+			local from, to = t:host("a"):memory "10MiB", t:host("b"):memory "10MiB"
+			local late = q:submit_put { from = from, to = to }
+			q:destroy()
+			t:expect(late):is "failed"
+			t:expect(late:error()):differs_from(nil)
+		end)
+		link("the queue pair that reads is destroyed", function(t, q)
+			local from, to = t:host("b"):memory "10MiB", t:host("a"):memory "10MiB"
+			local late = q:submit_get { from = from, to = to }
+			t:run_for "11ms" -- the peer has been asked
+			q:destroy()
+			t:expect(late):is "failed"
+		end)
+		link("the queue pair that reads is reset", function(t)
+			local a, b = t:verbs_pair { memory = "10MiB" }
+			t:expect(a.qp:post({ { "read", from = b.mem, to = a.mem } }, a.peer)):equals "OK"
+			t:run_for "11ms"
+			t:expect(a.qp:modify { state = "RESET" }):equals "OK"
+			t:expect(a.qp:modify { state = "INIT", pkey_index = 0, port_num = 1, qkey = a.qkey }):equals "OK"
+			t:expect(a.qp:modify { state = "RTR" }):equals "OK"
+			t:expect(a.qp:modify { state = "RTS", sq_psn = 0 }):equals "OK"
+			local small = { "write", wr_id = 1, from = a.mem:slice(0, 64), to = b.mem:slice(0, 64) }
+			t:expect(a.qp:post({ small }, a.peer)):equals "OK"
+			t:expect(a.cq:wait()[1].wr_id):equals(1)
+		end)
+		link("its address handle is destroyed", function(t)
+			local a, b = t:verbs_pair { memory = "10MiB" }
+			t:expect(a.qp:post({ { "write", from = a.mem, to = b.mem } }, a.peer)):equals "OK"
+			t:expect(a.peer.ah:destroy_ah()):equals "OK"
+			t:expect(a.cq:wait()[1].status):equals "IBV_WC_WR_FLUSH_ERR"
+		end)
+		link("its memory is deregistered", function(t)
+			local a, b = t:verbs_pair { memory = "10MiB" }
+			t:expect(a.qp:post({ { "write", from = a.mem, to = b.mem } }, a.peer)):equals "OK"
+			t:expect(a.mem:free()):equals "OK"
+			t:expect(a.cq:wait()[1].vendor_err):equals(5)
+		end, "memory.dereg")
+	end
 end

@@ -43,15 +43,13 @@ static void add(struct candidates *c, struct srd_heap_event *event)
 
 static void gather(struct srd_model *m, struct candidates *c)
 {
-	struct srd_heap *heap = m->heap;
-
 	c->count = 0;
-	for (uint32_t i = heap->near_first; i < heap->near_end; i++)
-		if (can_choose(m, (uint32_t)heap->near[i].order))
-			add(c, &heap->near[i]);
-	for (uint32_t i = 0; i < heap->count; i++)
-		if (can_choose(m, (uint32_t)heap->at[i].order))
-			add(c, &heap->at[i]);
+	for (uint32_t i = 0; i < srd_heap_count(m->heap); i++) {
+		struct srd_heap_event *event = srd_heap_at(m->heap, i);
+
+		if (can_choose(m, (uint32_t)event->order))
+			add(c, event);
+	}
 }
 
 static void describe(const struct srd_model *m, uint32_t payload, struct srd_choice *out)

@@ -161,6 +161,7 @@ static bool request_uses(const struct srd_request *r, uint32_t key)
 static void mr_abort_requests(struct srd_model *m, const struct srd_model_mr *mr)
 {
 	uint32_t qp, index, next;
+	bool held = false;
 
 	for (qp = m->device[mr->host].first_qp; qp; qp = m->qp[qp].next_qp) {
 		if (m->qp[qp].pd != mr->pd)
@@ -174,11 +175,13 @@ static void mr_abort_requests(struct srd_model *m, const struct srd_model_mr *mr
 				srd_rc_withdraw(m, &m->request[index],
 						SRD_EFA_LOCAL_ERROR_INVALID_LKEY);
 			else
-				srd_request_abort(m, &m->request[index],
-						  SRD_EFA_LOCAL_ERROR_INVALID_LKEY,
-						  SRD_FLUSH_REPORT);
+				held |= srd_request_abort(m, &m->request[index],
+							  SRD_EFA_LOCAL_ERROR_INVALID_LKEY,
+							  SRD_FLUSH_REPORT);
 		}
 	}
+	if (held)
+		srd_fabric_free_links(m);
 }
 
 int srd_model_mr_dereg(struct srd_model *m, uint32_t index)
@@ -253,6 +256,7 @@ int srd_model_ah_create(struct srd_model *m, uint32_t pd, const struct srd_ah_at
 static void ah_abort_requests(struct srd_model *m, uint16_t number)
 {
 	uint32_t qp, index, next;
+	bool held = false;
 
 	if (!srd_profile_of(m)->flush_on_ah_destroy)
 		return;
@@ -260,10 +264,12 @@ static void ah_abort_requests(struct srd_model *m, uint16_t number)
 		for (index = m->qp[qp].first_request; index; index = next) {
 			next = m->request[index].next;
 			if (m->request[index].ah == number)
-				srd_request_abort(m, &m->request[index], SRD_EFA_FLUSHED,
-						  SRD_FLUSH_REPORT);
+				held |= srd_request_abort(m, &m->request[index], SRD_EFA_FLUSHED,
+							  SRD_FLUSH_REPORT);
 		}
 	}
+	if (held)
+		srd_fabric_free_links(m);
 }
 
 static void ah_release(struct srd_model *m, uint16_t number)
@@ -320,4 +326,5 @@ void srd_device_forget(struct srd_model *m, uint32_t host)
 	memset(device->peers, 0, sizeof(device->peers));
 	memset(device->answered, 0, sizeof(device->answered));
 	device->link_free = state->now;
+	device->last_arrival = 0;
 }

@@ -43,37 +43,57 @@ static uint64_t link_send(struct srd_model *m, uint32_t host, uint64_t bytes, ui
 	return device->link_free;
 }
 
-/* Until when R keeps the link of HOST busy; 0: it does not. */
-static uint64_t reserved(const struct srd_model *m, const struct srd_request *r, uint32_t host)
+/* Until when R keeps the link of *HOST busy; 0: it keeps none. */
+static uint64_t reserved(const struct srd_model *m, const struct srd_request *r, uint32_t *host)
 {
 	bool read = r->opcode == SRD_WR_RDMA_READ;
 
-	if (r->transfer)
-		return 0;
+	*host = m->qp[r->qp].host;
 	if (r->phase == SRD_PHASE_SENT || r->phase == SRD_PHASE_TIMEOUT)
-		return m->qp[r->qp].host == host
-			       ? r->start + srd_fabric_time(m, read ? 0 : r->length)
-			       : 0;
-	if (r->phase == SRD_PHASE_ANSWERED && read && !r->status && r->dest_host == host)
-		return r->start + srd_fabric_time(m, r->length);
-	return 0;
+		return r->start + srd_fabric_time(m, read ? 0 : r->length);
+	if (r->phase != SRD_PHASE_ANSWERED || !read || r->status)
+		return 0;
+	*host = r->dest_host;
+	return r->start + srd_fabric_time(m, r->length);
 }
 
 bool srd_fabric_holds_link(const struct srd_model *m, const struct srd_request *r)
 {
-	return reserved(m, r, m->qp[r->qp].host) > m->state->now;
+	uint32_t host;
+
+	return reserved(m, r, &host) > m->state->now;
 }
 
-void srd_fabric_free_link(struct srd_model *m, uint32_t host)
+/* Only what is left, all of which has an event, still takes time of a link and of its order. */
+void srd_fabric_free_links(struct srd_model *m)
 {
-	uint64_t until = 0, time;
+	uint64_t until[SRD_MODEL_MAX_HOSTS] = {0}, arrival[SRD_MODEL_MAX_HOSTS] = {0};
+	uint32_t host;
 
-	for (uint32_t i = 1; i <= m->state->pool[SRD_POOL_REQUEST].high; i++) {
-		time = reserved(m, &m->request[i], host);
-		until = time > until ? time : until;
+	for (uint32_t i = 0; i < srd_heap_count(m->heap); i++) {
+		const struct srd_heap_event *event = srd_heap_at(m->heap, i);
+		const struct srd_request *r = &m->request[(uint32_t)event->order];
+		uint64_t time;
+
+		if ((uint32_t)event->order & SRD_EVENT_PACKET)
+			continue;
+		time = reserved(m, r, &host);
+		until[host] = srd_later(until[host], time);
+		host = m->qp[r->qp].host;
+		if (r->phase == SRD_PHASE_SENT)
+			arrival[host] = srd_later(arrival[host], event->time);
 	}
-	if (until < m->device[host].link_free)
-		m->device[host].link_free = until;
+	for (host = 0; host < m->state->num_hosts; host++) {
+		struct srd_model_device *device = &m->device[host];
+
+		/* Packets beside messages are at most a window; they keep their time. */
+		if (m->link[host].out)
+			continue;
+		if (until[host] < device->link_free)
+			device->link_free = until[host];
+		if (arrival[host] < device->last_arrival)
+			device->last_arrival = arrival[host];
+	}
 }
 
 /*

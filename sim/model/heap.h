@@ -48,6 +48,14 @@ static inline uint32_t srd_heap_count(const struct srd_heap *heap)
 	return heap->count + heap->near_end - heap->near_first;
 }
 
+/* The I-th event, in no order, of srd_heap_count. */
+static inline struct srd_heap_event *srd_heap_at(struct srd_heap *heap, uint32_t i)
+{
+	uint32_t near = heap->near_end - heap->near_first;
+
+	return i < near ? &heap->near[heap->near_first + i] : &heap->at[i - near];
+}
+
 /* Fill the list, which is empty, from the heap, which is not. */
 void srd_heap_refill(struct srd_heap *heap);
 

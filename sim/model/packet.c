@@ -91,11 +91,6 @@ static uint64_t jitter(struct srd_model *m)
 	return srd_rng_exponential(&m->state->jitter, srd_profile_of(m)->jitter);
 }
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 /*
  * When a packet that the link begins to send at START, and sends for WIRE, has passed its
  * path. A path among several carries half of what the link does.
@@ -111,7 +106,7 @@ static uint64_t pass_path(struct srd_model *m, struct srd_link *link, struct srd
 	else
 		p->path = (uint8_t)(link->sent % paths);
 	queue = &link->path_free[p->path];
-	*queue = later(*queue, start) + (paths > 1 ? 2 * wire : wire);
+	*queue = srd_later(*queue, start) + (paths > 1 ? 2 * wire : wire);
 	return *queue;
 }
 
@@ -123,7 +118,7 @@ static void send(struct srd_model *m, struct srd_packet *p, enum srd_packet_even
 	struct srd_link *link = &m->link[p->host];
 	uint32_t bytes = packet_length(m, t, p->number);
 	uint64_t wire = srd_fabric_time(m, bytes);
-	uint64_t start = later(device->link_free, m->state->now), time;
+	uint64_t start = srd_later(device->link_free, m->state->now), time;
 
 	device->link_free = start + wire;
 	device->counters.tx_pkts++;
@@ -141,7 +136,7 @@ static void send(struct srd_model *m, struct srd_packet *p, enum srd_packet_even
 		return;
 	}
 	if (profile->order == SRD_PROFILE_ORDER_IN_ORDER)
-		time = device->last_arrival = later(device->last_arrival, time);
+		time = device->last_arrival = srd_later(device->last_arrival, time);
 	schedule(m, p, SRD_TRANSIT_THERE, time);
 }
 
@@ -274,7 +269,7 @@ static void acknowledge(struct srd_model *m, struct srd_packet *p, const struct 
 	if (profile->order != SRD_PROFILE_ORDER_ADVERSARIAL)
 		time += jitter(m);
 	if (profile->order == SRD_PROFILE_ORDER_IN_ORDER)
-		time = qp->last_arrival = later(qp->last_arrival, time);
+		time = qp->last_arrival = srd_later(qp->last_arrival, time);
 	schedule(m, p, SRD_TRANSIT_ACK, time);
 }
 

@@ -420,11 +420,11 @@ void srd_qp_flush(struct srd_model *m, uint32_t index, enum srd_flush how)
 		/* What a fault has lost stays lost. */
 		if (r->phase == SRD_PHASE_LOST)
 			continue;
-		held = held || srd_fabric_holds_link(m, r);
-		srd_request_abort(m, r, SRD_EFA_FLUSHED, how);
+		held |= srd_request_abort(m, r, SRD_EFA_FLUSHED, how);
 	}
 	if (held)
-		srd_fabric_free_link(m, qp->host);
+		srd_fabric_free_links(m);
+	qp->last_arrival = 0;
 	receives_flush(m, qp, how);
 }
 

@@ -393,6 +393,7 @@ void srd_request_unpark(struct srd_model *m, struct srd_request *r)
 	else
 		at->first_parked = r->parked_next;
 	r->parked_at = 0;
+	r->start = 0; /* it was sent */
 }
 
 void srd_request_park(struct srd_model *m, struct srd_request *r, uint32_t qp)
@@ -422,10 +423,10 @@ void srd_qp_wake(struct srd_model *m, uint32_t qp)
 	}
 }
 
-void srd_request_abort(struct srd_model *m, struct srd_request *r, uint8_t status,
+bool srd_request_abort(struct srd_model *m, struct srd_request *r, uint8_t status,
 		       enum srd_flush how)
 {
-	bool event = srd_request_has_event(r);
+	bool event = srd_request_has_event(r), held = srd_fabric_holds_link(m, r);
 
 	if (r->phase == SRD_PHASE_RNR)
 		srd_request_unpark(m, r);
@@ -441,6 +442,7 @@ void srd_request_abort(struct srd_model *m, struct srd_request *r, uint8_t statu
 		r->phase = SRD_PHASE_DEAD;
 	else
 		srd_model_request_drop(m, r);
+	return held;
 }
 
 struct srd_request *srd_model_request_next(struct srd_model *m, uint32_t qp,

@@ -308,6 +308,11 @@ static inline const struct srd_profile *srd_profile_of(const struct srd_model *m
 	return &m->state->profile;
 }
 
+static inline uint64_t srd_later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 /* The header of an event that the device emits. */
 static inline struct srd_event srd_device_event(enum srd_event_type type, uint32_t object,
 						uint32_t host)
@@ -442,8 +447,11 @@ void srd_request_schedule(struct srd_model *model, struct srd_request *request,
 void srd_request_due(struct srd_model *model, struct srd_request *request);
 /* The completion entry is written and the request freed; or it is kept, its entry lost. */
 void srd_request_complete(struct srd_model *model, struct srd_request *request);
-/* End it now with STATUS, whatever it was doing; SILENT: without an entry. */
-void srd_request_abort(struct srd_model *model, struct srd_request *request, uint8_t status,
+/*
+ * End it now with STATUS, whatever it was doing; SILENT: without an entry. True: it had time of
+ * a link before it, which srd_fabric_free_links gives back.
+ */
+bool srd_request_abort(struct srd_model *model, struct srd_request *request, uint8_t status,
 		       enum srd_flush how);
 /* Wait at QP for a receive; wait no more; try all again that wait there. */
 void srd_request_park(struct srd_model *model, struct srd_request *request, uint32_t qp);
@@ -474,11 +482,12 @@ void srd_fabric_send(struct srd_model *model, struct srd_request *request);
 void srd_fabric_answer(struct srd_model *model, struct srd_request *request);
 void srd_fabric_tune(struct srd_model *model);
 /*
- * Message by message a request has its time on the link when it is sent: whether R has some
- * of it before it, and after such requests were ended, when the link is free without them.
+ * Message by message a request has its time on the link when it is sent, and its answer too:
+ * whether REQUEST has some of it before it; and, after such requests were ended, give back
+ * what they had.
  */
 bool srd_fabric_holds_link(const struct srd_model *model, const struct srd_request *request);
-void srd_fabric_free_link(struct srd_model *model, uint32_t host);
+void srd_fabric_free_links(struct srd_model *model);
 /* ns that a link takes to send BYTES. */
 uint64_t srd_fabric_time(const struct srd_model *model, uint64_t bytes);
 
