@@ -183,16 +183,14 @@ int srd_model_request_fault(struct srd_model *m, uint32_t qp, struct srd_request
 	return apply(m, r, command->kind, command->status, amount(command));
 }
 
+static const enum srd_request_place unanswered[] = {
+	[SRD_WHY_QKEY] = SRD_PLACE_QKEY,
+	[SRD_WHY_NOBODY] = SRD_PLACE_NOBODY,
+	[SRD_WHY_OVERRUN] = SRD_PLACE_OVERRUN,
+};
+
 static enum srd_request_place place(const struct srd_model *m, const struct srd_request *r)
 {
-	if (r->phase == SRD_PHASE_TIMEOUT || r->phase == SRD_PHASE_LOST) {
-		if (r->faults & SRD_FOUND_WRONG_QKEY)
-			return SRD_PLACE_QKEY;
-		if (r->faults & SRD_FOUND_NOBODY)
-			return SRD_PLACE_NOBODY;
-		if (r->faults & SRD_FOUND_CQ_FULL)
-			return SRD_PLACE_OVERRUN;
-	}
 	switch ((enum srd_phase)r->phase) {
 	case SRD_PHASE_SENT:
 		return r->start > m->state->now ? SRD_PLACE_SEND_QUEUE : SRD_PLACE_WIRE;
@@ -200,7 +198,6 @@ static enum srd_request_place place(const struct srd_model *m, const struct srd_
 		return m->transfer[r->transfer].sent ? SRD_PLACE_WIRE : SRD_PLACE_SEND_QUEUE;
 	case SRD_PHASE_ANSWERED:
 	case SRD_PHASE_RNR_TIMER:
-	case SRD_PHASE_TIMEOUT:
 	case SRD_PHASE_THERE:
 	case SRD_PHASE_TURN:
 		return SRD_PLACE_WIRE;
@@ -208,8 +205,10 @@ static enum srd_request_place place(const struct srd_model *m, const struct srd_
 		return SRD_PLACE_RNR;
 	case SRD_PHASE_HELD:
 		return SRD_PLACE_HELD;
+	case SRD_PHASE_TIMEOUT:
+		return unanswered[r->why] ? unanswered[r->why] : SRD_PLACE_WIRE;
 	case SRD_PHASE_LOST:
-		return SRD_PLACE_LOST;
+		return unanswered[r->why] ? unanswered[r->why] : SRD_PLACE_LOST;
 	case SRD_PHASE_BUILT:
 		return SRD_PLACE_SESSION;
 	case SRD_PHASE_FREE:
@@ -229,9 +228,6 @@ void srd_model_request_locate(const struct srd_model *m, const struct srd_reques
 	out->why = SRD_WHY_NONE;
 	if (r->phase == SRD_PHASE_LOST || r->phase == SRD_PHASE_TIMEOUT)
 		out->why = (enum srd_request_why)r->why;
-	/* Packets that are under way when a host dies find nobody either. */
-	if (out->place == SRD_PLACE_WIRE && out->why == SRD_WHY_NOBODY)
-		out->place = SRD_PLACE_NOBODY;
 	if (r->phase == SRD_PHASE_TIMEOUT && !r->status)
 		out->status = srd_request_unanswered(m, r);
 	if (r->phase == SRD_PHASE_RNR_TIMER)

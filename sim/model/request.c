@@ -256,8 +256,7 @@ void srd_request_complete(struct srd_model *m, struct srd_request *r)
 	if (unlikely(r->silent && !r->status)) {
 		qp->connection.silent++;
 	} else if (unlikely(!write_entry(m, qp, r))) {
-		r->phase = SRD_PHASE_LOST;
-		r->faults |= SRD_FOUND_CQ_FULL;
+		srd_request_lose(r, SRD_WHY_OVERRUN);
 		return;
 	}
 	list_remove(m, qp, r);

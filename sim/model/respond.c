@@ -461,7 +461,6 @@ static void wrong_qkey(struct srd_model *m, struct srd_request *r)
 		answer(m, r, 0);
 		return;
 	}
-	r->faults |= SRD_FOUND_WRONG_QKEY;
 	switch (srd_profile_of(m)->qkey_mismatch) {
 	case SRD_PROFILE_QKEY_MISMATCH_DROP_THEN_TIMEOUT:
 		srd_request_give_up(m, r, SRD_WHY_QKEY);
@@ -514,7 +513,6 @@ static void refuse(struct srd_model *m, struct srd_request *r, enum welcome why)
 		answer(m, r, r->status);
 		break;
 	case NOBODY:
-		r->faults |= SRD_FOUND_NOBODY;
 		if (m->qp[r->qp].ud)
 			answer(m, r, 0);
 		else if (m->qp[r->qp].rc)

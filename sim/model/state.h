@@ -236,10 +236,6 @@ struct srd_rx_descriptor {
 #define SRD_FAULTED_DUPLICATE 0x4
 #define SRD_FAULTED_DELAY     0x8
 #define SRD_FAULTED_FAIL      0x10
-/* No fault, but what became of it: for the question where it is. */
-#define SRD_FOUND_WRONG_QKEY 0x20
-#define SRD_FOUND_NOBODY     0x40
-#define SRD_FOUND_CQ_FULL    0x80
 
 /* A fault on a request that is not posted yet. */
 struct srd_planned_fault {

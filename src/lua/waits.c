@@ -70,8 +70,8 @@ static const struct row {
 	 "{qp} is cut off, its host being dead or restarted: nothing that it posts completes"},
 	{AT(NOBODY) | FAILED, "unanswered: {host} is not there; it will end with {status}",
 	 "{host} does not answer, so that {it} will end with {status}"},
-	{AT(NOBODY), "lost: {host} is not there, and there is no timeout",
-	 "{host} does not answer {it}, whose queue pair waits for ever (timeout = 0)"},
+	{AT(NOBODY), "lost: {peer} is not there, and there is no timeout",
+	 "{peer} does not answer {it}, whose queue pair waits for ever (timeout = 0)"},
 	{AT(RNR), "at {peer}, until a receive is posted there",
 	 "{peer} has no receive for {it}, which waits for one without end (rnr_retry = 7): "
 	 "post_recv there"},
@@ -284,7 +284,7 @@ static bool is_waited_for(const struct report *report, const struct thing *thing
 	const struct srd_book_qp *peer = peer_of(report, thing->lab);
 	const struct srd_task *task = report->run->tasks;
 
-	if (thing->facts & AT(SESSION) || holds(&failed, thing))
+	if (thing->facts & (AT(SESSION) | AT(DOORBELL)) || holds(&failed, thing))
 		return true;
 	for (; task; task = task->next) {
 		const struct srd_object *on = task->done || !task->waiting ? NULL : task->on;

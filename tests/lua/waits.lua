@@ -184,3 +184,57 @@ srd.scenario("an expectation that fails with something outstanding", {}, functio
 	t:run_for "1ms"
 	t:expect(op):is "done"
 end)
+
+srd.scenario("a doorbell that was never rung", { violates = "session.doorbell" }, function(t)
+	local a, b = t:verbs_pair { memory = 64 }
+	receive(b)
+	t:lose_doorbells(a.qp)
+	send(a)
+	b.cq:wait(1)
+end)
+
+srd.scenario("a put whose doorbell was lost", { violates = "session.doorbell" }, function(t)
+	local p = t:pair { memory = 64 }
+	t:lose_doorbells(p.a.qp)
+	t:wait(put(p))
+end)
+
+srd.scenario("a completion queue that had no room", { violates = "completion.overrun" }, function(t)
+	local a, b = t:verbs_pair { memory = 64, cqe = 1 }
+	for id = 1, 2 do
+		a.qp:post({ { "write", wr_id = id, from = a.mem, to = b.mem } }, a.peer)
+	end
+	t:run_for "1ms"
+	a.cq:wait(2)
+end)
+
+srd.scenario("a time-out whose entry had no room", {
+	violates = "completion.overrun", profile = { unresponsive_timeout = "1ms" },
+}, function(t)
+	local a, b = t:verbs_pair { memory = 64, cqe = 1 }
+	b.host:kill()
+	for id = 1, 2 do
+		a.qp:post({ { "write", wr_id = id, from = a.mem, to = b.mem } }, a.peer)
+	end
+	t:run_for "1s"
+	a.cq:wait(2)
+end)
+
+srd.scenario("RC: behind one that is held nothing completes", { profile = "rc" }, function(t)
+	local p = t:pair { memory = 64 }
+	local first = put(p)
+	t:hold(first:request(1))
+	t:wait { put(p), first }
+end)
+
+srd.scenario("RC: a peer that is dead, and nobody who gives it up", { profile = "rc" }, function(t)
+	local p = t:pair { memory = 64, timeout = 0 }
+	p.b.host:kill()
+	t:wait(put(p))
+end)
+
+srd.scenario("RC: a queue pair that is gone, and nobody who gives it up", { profile = "rc" }, function(t)
+	local p = t:pair { memory = 64, timeout = 0 }
+	p.b.qp:destroy()
+	t:wait(put(p))
+end)

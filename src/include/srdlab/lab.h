@@ -40,6 +40,7 @@ enum srd_request_why {
 	SRD_WHY_CUT_OFF,  /* the host that posted it is dead, or was restarted */
 	SRD_WHY_LOSS,     /* the fabric lost it too often */
 	SRD_WHY_RNR,      /* it is tried again: the receiver had no receive */
+	SRD_WHY_OVERRUN,  /* the completion queue had no room for its entry */
 };
 
 enum srd_lab_kind {
