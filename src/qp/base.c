@@ -58,6 +58,40 @@ int srd_qp_base_init(struct srd_qp_base *base, struct srd_verbs *verbs, struct s
 	return config_check(config, context->name, port, error);
 }
 
+int srd_qp_base_create(struct srd_qp_base *base, struct srd_pd *pd,
+		       const struct srd_queue_pair_config *config, struct srd_cq *send_cq,
+		       struct srd_cq *recv_cq, const struct srd_efa_qp_init_attr *efa,
+		       struct srd_error *error)
+{
+	struct srd_qp_init_attr_ex attr = {
+		.pd = pd,
+		.send_cq = send_cq,
+		.recv_cq = recv_cq,
+		.cap =
+			{
+				.max_send_wr = config->max_send_wr,
+				.max_recv_wr = config->max_recv_wr,
+				.max_send_sge = config->max_send_sge,
+				.max_recv_sge = config->max_recv_sge,
+			},
+		.qp_type = efa ? SRD_QPT_DRIVER : SRD_QPT_RC,
+		.comp_mask = SRD_QP_INIT_ATTR_PD | SRD_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = SRD_QP_EX_WITH_RDMA_WRITE | SRD_QP_EX_WITH_RDMA_READ,
+	};
+	int rc;
+
+	base->shared_cq = send_cq == recv_cq;
+	base->qp = base->verbs->create_qp_ex(base->verbs, pd->context, &attr, efa);
+	if (base->qp)
+		return 0;
+	rc = errno;
+	return srd_error_set(error, -rc,
+			     "failed to create %s queue pair on device %s with max_send_wr %u and "
+			     "max_recv_wr %u: %s",
+			     efa ? "EFA SRD" : "a reliable-connected", pd->context->name,
+			     config->max_send_wr, config->max_recv_wr, strerror(rc));
+}
+
 void srd_qp_base_release(struct srd_qp_base *base)
 {
 	srd_stash_release(&base->stash[SRD_QUEUE_SEND]);

@@ -36,6 +36,14 @@ int srd_qp_base_init(struct srd_qp_base *base, struct srd_verbs *verbs, struct s
 		     const struct srd_queue_pair_config *config, uint8_t sgid_index,
 		     struct srd_port_attr *port, struct srd_error *error);
 void srd_qp_base_release(struct srd_qp_base *base);
+/*
+ * Create its queue pair, for writes and reads: of the kind that EFA says, or reliable-connected
+ * where that is NULL. -errno of the device, which has no attribute for each of its limits.
+ */
+int srd_qp_base_create(struct srd_qp_base *base, struct srd_pd *pd,
+		       const struct srd_queue_pair_config *config, struct srd_cq *send_cq,
+		       struct srd_cq *recv_cq, const struct srd_efa_qp_init_attr *efa,
+		       struct srd_error *error);
 
 /* -EINVAL: DEPTH is 0. libefa would round it up with a shift that C leaves undefined. */
 int srd_qp_base_depth(const char *name, uint32_t depth, struct srd_error *error);

@@ -89,41 +89,14 @@ static int verbs_qp_create(struct srd_qp_base *base, struct srd_pd *pd,
 			   const struct srd_queue_pair_config *config, struct srd_cq *send_cq,
 			   struct srd_cq *recv_cq, struct srd_error *error)
 {
-	struct srd_qp_init_attr_ex attr = {
-		.pd = pd,
-		.send_cq = send_cq,
-		.recv_cq = recv_cq,
-		.cap =
-			{
-				.max_send_wr = config->max_send_wr,
-				.max_recv_wr = config->max_recv_wr,
-				/* RDMA takes one entry whatever the configuration says. */
-				.max_send_sge = 1,
-				.max_recv_sge = 1,
-			},
-		.qp_type = SRD_QPT_DRIVER,
-		.comp_mask = SRD_QP_INIT_ATTR_PD | SRD_QP_INIT_ATTR_SEND_OPS_FLAGS,
-		.send_ops_flags = SRD_QP_EX_WITH_RDMA_WRITE | SRD_QP_EX_WITH_RDMA_READ,
-	};
 	const struct srd_efa_qp_init_attr efa = {
 		.driver_qp_type = SRD_EFADV_QP_DRIVER_TYPE_SRD,
 	};
-	int rc;
+	struct srd_queue_pair_config made = *config;
 
-	base->shared_cq = send_cq == recv_cq;
-	base->qp = base->verbs->create_qp_ex(base->verbs, pd->context, &attr, &efa);
-	if (base->qp)
-		return 0;
-	/*
-	 * The device's own limits are not all among the attributes checked before: the send
-	 * queue also has to fit its low-latency memory. So say what was asked for.
-	 */
-	rc = errno;
-	return srd_error_set(error, -rc,
-			     "failed to create EFA SRD queue pair on device %s with max_send_wr %u "
-			     "and max_recv_wr %u: %s",
-			     pd->context->name, config->max_send_wr, config->max_recv_wr,
-			     strerror(rc));
+	/* RDMA takes one entry whatever the configuration says. */
+	made.max_send_sge = made.max_recv_sge = 1;
+	return srd_qp_base_create(base, pd, &made, send_cq, recv_cq, &efa, error);
 }
 
 static int efa_srd_create(struct srd_verbs *verbs, struct srd_pd *pd,

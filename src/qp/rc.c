@@ -44,40 +44,6 @@ static int config_check(const struct srd_queue_pair_config *config, struct srd_e
 	return rc;
 }
 
-/* The depths are the device's to refuse: it has no attribute for each of them. */
-static int verbs_qp_create(struct srd_qp_base *base, struct srd_pd *pd,
-			   const struct srd_queue_pair_config *config, struct srd_cq *send_cq,
-			   struct srd_cq *recv_cq, struct srd_error *error)
-{
-	struct srd_qp_init_attr_ex attr = {
-		.pd = pd,
-		.send_cq = send_cq,
-		.recv_cq = recv_cq,
-		.cap =
-			{
-				.max_send_wr = config->max_send_wr,
-				.max_recv_wr = config->max_recv_wr,
-				.max_send_sge = config->max_send_sge ? config->max_send_sge : 1,
-				.max_recv_sge = config->max_recv_sge ? config->max_recv_sge : 1,
-			},
-		.qp_type = SRD_QPT_RC,
-		.comp_mask = SRD_QP_INIT_ATTR_PD | SRD_QP_INIT_ATTR_SEND_OPS_FLAGS,
-		.send_ops_flags = SRD_QP_EX_WITH_RDMA_WRITE | SRD_QP_EX_WITH_RDMA_READ,
-	};
-	int rc;
-
-	base->shared_cq = send_cq == recv_cq;
-	base->qp = base->verbs->create_qp_ex(base->verbs, pd->context, &attr, NULL);
-	if (base->qp)
-		return 0;
-	rc = errno;
-	return srd_error_set(error, -rc,
-			     "failed to create a reliable-connected queue pair on device %s with "
-			     "max_send_wr %u and max_recv_wr %u: %s",
-			     pd->context->name, config->max_send_wr, config->max_recv_wr,
-			     strerror(rc));
-}
-
 static int rc_create(struct srd_verbs *verbs, struct srd_pd *pd,
 		     const struct srd_queue_pair_config *config, struct srd_cq *send_cq,
 		     struct srd_cq *recv_cq, struct srd_queue_pair **out, struct srd_error *error)
@@ -100,7 +66,9 @@ static int rc_create(struct srd_verbs *verbs, struct srd_pd *pd,
 	r->base.max_msg_size = port.max_msg_sz;
 	r->config = *config;
 	r->path_mtu = config->path_mtu ? config->path_mtu : port.active_mtu;
-	rc = verbs_qp_create(&r->base, pd, config, send_cq, recv_cq, error);
+	r->config.max_send_sge = config->max_send_sge ? config->max_send_sge : 1;
+	r->config.max_recv_sge = config->max_recv_sge ? config->max_recv_sge : 1;
+	rc = srd_qp_base_create(&r->base, pd, &r->config, send_cq, recv_cq, NULL, error);
 	if (rc) {
 		srd_free(r);
 		return rc;
