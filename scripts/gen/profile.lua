@@ -90,7 +90,13 @@ struct srd_profile_field {
 ]]
 h:put("#define SRD_NUM_PROFILE_FIELDS %d\n", #fields)
 h:put "extern const struct srd_profile_field srd_profile_fields[SRD_NUM_PROFILE_FIELDS];\n\n"
-h:put("#define SRD_NUM_MODELS   %d /* that are no instance types, first */\n", num_models)
+local names = {} -- those that are no instance types come first
+for i = 1, num_models do
+	names[i] = profiles[i].name
+end
+h:put("/* What a message says that there are. */\n")
+h:put("#define SRD_PROFILE_NAMES \\\n\t\"%s, and instance types such as %s\"\n\n",
+	table.concat(names, ", "), profiles[#profiles].name)
 h:put("#define SRD_NUM_PROFILES %d\n", #profiles)
 h:put [[
 extern const struct srd_profile srd_profiles[SRD_NUM_PROFILES];

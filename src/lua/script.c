@@ -203,12 +203,11 @@ void srd_script_profile(lua_State *L, int index, const struct srd_profile *other
 		name = lua_tostring(L, -1);
 	if (name)
 		base = srd_profile_find(name);
-	if (!base) {
-		char names[200];
-
-		srd_raise(L, "scenario_options: profile = \"%s\": no such profile; there are %s",
-			  name, srd_profile_names(names, sizeof(names)));
-	}
+	if (!base)
+		srd_raise(L,
+			  "scenario_options: profile = \"%s\": no such profile; there "
+			  "are " SRD_PROFILE_NAMES,
+			  name);
 	*out = *base;
 	if (lua_type(L, index) != LUA_TSTRING)
 		srd_marshal_from(L, index, &srd_struct_profile, out);

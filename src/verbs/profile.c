@@ -465,7 +465,6 @@ int srd_profile_open(const char *name, struct srd_profile *profile, struct srd_e
 {
 	const struct srd_profile *found = srd_profile_find(name);
 	size_t length = strlen(name);
-	char names[200];
 
 	if (found) {
 		*profile = *found;
@@ -474,21 +473,9 @@ int srd_profile_open(const char *name, struct srd_profile *profile, struct srd_e
 	if (strchr(name, '/') || (length >= 5 && !strcmp(name + length - 5, ".json")))
 		return read_file(name, profile, error);
 	return srd_error_set(error, -ENOENT,
-			     "there is no profile \"%.40s\": there are %s; a file has a '/' in its "
-			     "name or ends in .json",
-			     name, srd_profile_names(names, sizeof(names)));
-}
-
-const char *srd_profile_names(char *text, size_t size)
-{
-	size_t used = 0;
-
-	for (int i = 0; i < SRD_NUM_MODELS && used < size; i++)
-		used += (size_t)snprintf(text + used, size - used, "%s, ", srd_profiles[i].name);
-	if (used < size)
-		snprintf(text + used, size - used, "and instance types such as %s",
-			 srd_profiles[SRD_NUM_PROFILES - 1].name);
-	return text;
+			     "there is no profile \"%.40s\": there are " SRD_PROFILE_NAMES
+			     "; a file has a '/' in its name or ends in .json",
+			     name);
 }
 
 /* Where the value of field number I is known from, into TEXT unless it is a constant. */

@@ -19,9 +19,6 @@
 /* NAME is a built-in profile, or the path of a file where it has a '/' or ends in ".json". */
 int srd_profile_open(const char *name, struct srd_profile *profile, struct srd_error *error);
 
-/* What a message says that there are, into TEXT. Returns TEXT. */
-const char *srd_profile_names(char *text, size_t size);
-
 /* The LENGTH bytes of TEXT as a profile file; PATH is for messages and the default name. */
 int srd_profile_parse(const char *path, const char *text, size_t length,
 		      struct srd_profile *profile, struct srd_error *error);
