@@ -163,7 +163,7 @@ int srdlab_wait(struct srdlab *lab, struct srd_scheduler *scheduler, struct srd_
 		if (rc)
 			return srd_error_set(error, -rc,
 					     "nothing can happen any more, and no op has a result: "
-					     "%u requests are in flight, %u ops are queued",
+					     "requests in flight: %u, ops queued: %u",
 					     ops->in_flight(scheduler), ops->queued(scheduler));
 	}
 }

@@ -154,13 +154,14 @@ static void op_post_end(struct srd_rules *rules, const struct srd_event *event)
 		     op->begun.remote_size, op->bytes);
 	else if (op->bytes != size && op->num_posts)
 		FAIL(rules, CHUNK_COVER,
-		     "op %u of %" PRIu64 " bytes: its %" PRIu64 " requests cover %" PRIu64,
-		     op->number, size, op->num_posts, op->bytes);
+		     "op %u of %" PRIu64 " bytes: in %" PRIu64 " request%s it covers %" PRIu64,
+		     op->number, size, op->num_posts, SRD_S(op->num_posts), op->bytes);
 	else if (due && op->num_posts != due)
 		FAIL(rules, CHUNK_COUNT,
 		     "op %u of %" PRIu64 " bytes with max_rdma_size %u: %" PRIu64
-		     " requests, due are %" PRIu64,
-		     op->number, size, op->qp->max_rdma_size, op->num_posts, due);
+		     " request%s, due %" PRIu64,
+		     op->number, size, op->qp->max_rdma_size, op->num_posts, SRD_S(op->num_posts),
+		     due);
 }
 
 static void qp_open(struct srd_rules *rules, const struct srd_event *event)

@@ -155,7 +155,7 @@ static void dev_cqe(struct srd_rules *rules, const struct srd_event *event)
 		srd_judge_fail(
 			rules, SRD_R_COMPLETION_OVERRUN,
 			(struct srd_where){.thing = rules->book.thing},
-			"completion queue %u holds %u entries of %u: the entry of request %" PRIu64
+			"completion queue %u holds %u of %u entries: the entry of request %" PRIu64
 			" of queue pair %u is lost",
 			event->object, ev->occupancy, cq ? cq->granted : 0, ev->ordinal, ev->qp);
 }
@@ -166,10 +166,10 @@ static void request(struct srd_rules *rules, const struct srd_ev_wr_post *post)
 
 	if (cq && cq->granted && cq->unpolled + cq->orphans >= cq->granted)
 		FAIL(rules, COMPLETION_ROOM,
-		     "completion queue %u has %u entries; %u requests and receives are "
-		     "outstanding, "
-		     "%u of destroyed queue pairs, and one more comes",
-		     cq->thing.handle, cq->granted, cq->unpolled, cq->orphans);
+		     "completion queue %u has %u entr%s; outstanding requests and receives %u, "
+		     "of destroyed queue pairs %u, and one more comes",
+		     cq->thing.handle, cq->granted, cq->granted == 1 ? "y" : "ies", cq->unpolled,
+		     cq->orphans);
 }
 
 static void qp_open(struct srd_rules *rules, const struct srd_event *event)
@@ -179,8 +179,9 @@ static void qp_open(struct srd_rules *rules, const struct srd_event *event)
 
 	if (qp && qp->send_cq && qp->send_cq->granted < ev->max_send_wr)
 		FAIL(rules, COMPLETION_CQ_SIZE,
-		     "completion queue %u has %u entries, max_send_wr is %u",
-		     qp->send_cq->thing.handle, qp->send_cq->granted, ev->max_send_wr);
+		     "completion queue %u has %u entr%s, max_send_wr is %u",
+		     qp->send_cq->thing.handle, qp->send_cq->granted,
+		     qp->send_cq->granted == 1 ? "y" : "ies", ev->max_send_wr);
 }
 
 static void wr_post(struct srd_rules *rules, const struct srd_event *event)
@@ -252,9 +253,10 @@ static void lease_acquire(struct srd_rules *rules, const struct srd_event *event
 			       ev->limit);
 	if (cq && ev->leases == 1 && cq->unpolled + cq->orphans)
 		srd_judge_fail(rules, SRD_R_COMPLETION_LEASE_STALE, where,
-			       "completion queue %u is leased while %u requests, %u of them of "
-			       "destroyed queue pairs, have no completion yet",
-			       event->object, cq->unpolled + cq->orphans, cq->orphans);
+			       "completion queue %u is leased with %u request%s, %u of destroyed "
+			       "queue pairs, that no completion was polled of yet",
+			       event->object, cq->unpolled + cq->orphans,
+			       SRD_S(cq->unpolled + cq->orphans), cq->orphans);
 }
 
 static void lease_release(struct srd_rules *rules, const struct srd_event *event)
@@ -312,16 +314,16 @@ static void op_end(struct srd_rules *rules, const struct srd_event *event)
 		return;
 	if (op->in_flight)
 		FAIL(rules, COMPLETION_OP_EARLY,
-		     "op %u: %" PRIu64 " of its %" PRIu64 " requests are in flight", op->number,
-		     op->in_flight, op->num_wr);
+		     "op %u: %" PRIu64 " of its %" PRIu64 " request%s still in flight", op->number,
+		     op->in_flight, op->num_wr, SRD_S(op->num_wr));
 	else if (!ev->result && op->num_failed)
 		FAIL(rules, COMPLETION_OP_RESULT,
-		     "op %u reports success; %" PRIu64 " of its %" PRIu64 " requests failed",
-		     op->number, op->num_failed, op->num_wr);
+		     "op %u reports success; %" PRIu64 " of its %" PRIu64 " request%s failed",
+		     op->number, op->num_failed, op->num_wr, SRD_S(op->num_wr));
 	else if (ev->result && !op->num_failed)
 		FAIL(rules, COMPLETION_OP_RESULT,
-		     "op %u reports a failed request; all its %" PRIu64 " succeeded", op->number,
-		     op->num_wr);
+		     "op %u reports a failed request; none of its %" PRIu64 " request%s failed",
+		     op->number, op->num_wr, SRD_S(op->num_wr));
 	else if (ev->result)
 		judge_cause(rules, op, ev);
 }
@@ -332,9 +334,8 @@ static void scheduler_close(struct srd_rules *rules, const struct srd_event *eve
 
 	if (qp && qp->unanswered)
 		FAIL(rules, COMPLETION_OP_UNANSWERED,
-		     "%u ops are reaped and were never answered; the "
-		     "last is op %u",
-		     qp->unanswered, qp->unanswered_op);
+		     "%u op%s reaped and never answered; the last is op %u", qp->unanswered,
+		     SRD_S(qp->unanswered), qp->unanswered_op);
 }
 
 /* The one that was posted first of those in flight, of which there is one. */

@@ -65,8 +65,8 @@ static void op_post_end(struct srd_rules *rules, const struct srd_event *event)
 
 	if (gated(op) && !ev->result && op->asked != op->num_posts)
 		FAIL(rules, CREDIT_PREDICT,
-		     "op %u: %" PRIu64 " requests answered, %" PRIu64 " posted", op->number,
-		     op->asked, op->num_posts);
+		     "op %u: %" PRIu64 " request%s answered, %" PRIu64 " posted", op->number,
+		     op->asked, SRD_S(op->asked), op->num_posts);
 }
 
 static void op_end(struct srd_rules *rules, const struct srd_event *event)
@@ -81,8 +81,8 @@ static void op_end(struct srd_rules *rules, const struct srd_event *event)
 	if (due && due <= op->qp->max_send_wr)
 		FAIL(rules, CREDIT_REFUSED,
 		     "op %u is refused as too large; it needs %" PRIu64
-		     " requests, max_send_wr is %u",
-		     op->number, due, op->qp->max_send_wr);
+		     " request%s, max_send_wr is %u",
+		     op->number, due, SRD_S(due), op->qp->max_send_wr);
 }
 
 static void scheduler_state(struct srd_rules *rules, const struct srd_event *event)
@@ -97,9 +97,8 @@ static void scheduler_state(struct srd_rules *rules, const struct srd_event *eve
 		return;
 	if (ev->in_flight != qp->in_flight_ops)
 		FAIL(rules, CREDIT_COUNT,
-		     "the scheduler counts %u in flight; %u were posted and not "
-		     "reaped",
-		     ev->in_flight, qp->in_flight_ops);
+		     "the scheduler counts %u in flight; %u posted and not reaped", ev->in_flight,
+		     qp->in_flight_ops);
 	head = qp->waiting;
 	if (!head || !ev->queued || qp->full || !qp->connected)
 		return;
@@ -108,8 +107,8 @@ static void scheduler_state(struct srd_rules *rules, const struct srd_event *eve
 		srd_judge_fail(rules, SRD_R_CREDIT_IDLE,
 			       (struct srd_where){.qp = qp, .op = head->number, .line = head->line},
 			       "op %u waits for %" PRIu64
-			       " requests while %u are in flight and max_send_wr is %u",
-			       head->number, due, qp->in_flight_ops, qp->max_send_wr);
+			       " request%s with %u in flight and max_send_wr %u",
+			       head->number, due, SRD_S(due), qp->in_flight_ops, qp->max_send_wr);
 }
 
 static void scheduler_open(struct srd_rules *rules, const struct srd_event *event)
@@ -118,7 +117,7 @@ static void scheduler_open(struct srd_rules *rules, const struct srd_event *even
 	const struct srd_book_qp *qp = rules->book.qp;
 
 	if (qp && ev->max_send_wr > qp->made.granted_send_wr)
-		FAIL(rules, CREDIT_DEPTH, "max_send_wr of the scheduler is %u, granted are %u",
+		FAIL(rules, CREDIT_DEPTH, "max_send_wr of the scheduler is %u, granted is %u",
 		     ev->max_send_wr, qp->made.granted_send_wr);
 }
 
@@ -127,9 +126,8 @@ static void scheduler_close(struct srd_rules *rules, const struct srd_event *eve
 	const struct srd_book_qp *qp = rules->book.qp;
 
 	if (qp && qp->too_large)
-		FAIL(rules, CREDIT_TOO_LARGE,
-		     "%u ops that need more than max_send_wr %u were never answered", qp->too_large,
-		     qp->max_send_wr);
+		FAIL(rules, CREDIT_TOO_LARGE, "%u op%s of more than max_send_wr %u never answered",
+		     qp->too_large, SRD_S(qp->too_large), qp->max_send_wr);
 }
 
 static void qp_open(struct srd_rules *rules, const struct srd_event *event)

@@ -86,6 +86,9 @@ struct srd_where {
 void srd_judge_fail(struct srd_rules *rules, enum srd_rule rule, struct srd_where where,
 		    const char *evidence, ...) __attribute__((format(printf, 4, 5)));
 
+/* Behind a noun in EVIDENCE: the end of the plural, unless N is 1. */
+#define SRD_S(n) ((n) == 1 ? "" : "s")
+
 /* Of the queue pair and op of the event being judged. */
 #define FAIL(rules, rule, ...) \
 	srd_judge_fail(rules, SRD_R_##rule, (struct srd_where){.qp = (rules)->book.qp}, __VA_ARGS__)

@@ -107,7 +107,8 @@ static void qp_destroy(struct srd_rules *rules, const struct srd_event *event)
 
 	destroy(rules, event);
 	if (qp && qp->thing.alive && qp->in_flight)
-		FAIL(rules, LIFETIME_BUSY_QP, "%u requests are in flight", qp->in_flight);
+		FAIL(rules, LIFETIME_BUSY_QP, "%u request%s in flight", qp->in_flight,
+		     SRD_S(qp->in_flight));
 }
 
 static void ah_destroy(struct srd_rules *rules, const struct srd_event *event)
@@ -119,8 +120,8 @@ static void ah_destroy(struct srd_rules *rules, const struct srd_event *event)
 		return;
 	if (ah->in_flight)
 		srd_judge_fail(rules, SRD_R_LIFETIME_BUSY_AH, at(&ah->thing),
-			       "address handle %u has %u requests in flight", event->object,
-			       ah->in_flight);
+			       "address handle %u has %u request%s in flight", event->object,
+			       ah->in_flight, SRD_S(ah->in_flight));
 	for (const struct srd_thing *thing = rules->book.all; thing; thing = thing->next) {
 		const struct srd_book_qp *qp = (const struct srd_book_qp *)thing;
 

@@ -118,8 +118,8 @@ static void mr_dereg(struct srd_rules *rules, const struct srd_event *event)
 	if (mr && mr->in_flight)
 		srd_judge_fail(
 			rules, SRD_R_MEMORY_DEREG, (struct srd_where){.thing = rules->book.thing},
-			"memory region %u has %u requests in flight; line %u posted the last",
-			event->object, mr->in_flight, mr->post_line);
+			"memory region %u has %u request%s in flight; line %u posted the last",
+			event->object, mr->in_flight, SRD_S(mr->in_flight), mr->post_line);
 }
 
 static void buffer_free(struct srd_rules *rules, const struct srd_event *event)
@@ -137,9 +137,9 @@ static void buffer_free(struct srd_rules *rules, const struct srd_event *event)
 		    buffer->addr < mr->addr + mr->length)
 			srd_judge_fail(
 				rules, SRD_R_MEMORY_FREE, (struct srd_where){.thing = thing},
-				"buffer %u is freed; memory region %u on it has %u requests in "
+				"buffer %u is freed; memory region %u on it has %u request%s in "
 				"flight",
-				event->object, thing->handle, mr->in_flight);
+				event->object, thing->handle, mr->in_flight, SRD_S(mr->in_flight));
 	}
 }
 

@@ -18,8 +18,8 @@ static void rails_open(struct srd_rules *rules, const struct srd_event *event)
 	const struct srd_ev_rails_open *ev = (const void *)event;
 
 	if (ev->num_rails != ev->num_peer_rails)
-		FAIL(rules, RAIL_COUNT, "%u rails here and %u at the peer", ev->num_rails,
-		     ev->num_peer_rails);
+		FAIL(rules, RAIL_COUNT, "%u rail%s here and %u at the peer", ev->num_rails,
+		     SRD_S(ev->num_rails), ev->num_peer_rails);
 }
 
 /* Whether the stripe lies in its transfer as it should. */
@@ -95,8 +95,8 @@ static void transfer_end(struct srd_rules *rules, const struct srd_event *event)
 		return;
 	}
 	if (t->pending) {
-		FAIL(rules, RAIL_EARLY, "transfer %u is answered while %u of its stripes are out",
-		     t->number, t->pending);
+		FAIL(rules, RAIL_EARLY, "transfer %u is answered with %u stripe%s of it out",
+		     t->number, t->pending, SRD_S(t->pending));
 		return;
 	}
 	gap = srd_book_transfer_gap(t);
@@ -107,8 +107,8 @@ static void transfer_end(struct srd_rules *rules, const struct srd_event *event)
 		     t->number, size_of(&t->begun), gap);
 	if (ev->result && t->num_sent && !t->num_failed)
 		FAIL(rules, RAIL_RESULT,
-		     "transfer %u fails with errno %d; none of its %u stripes did", t->number,
-		     -(int)ev->result, t->num_sent);
+		     "transfer %u fails with errno %d; none of its %u stripe%s did", t->number,
+		     -(int)ev->result, t->num_sent, SRD_S(t->num_sent));
 }
 
 static void rails_close(struct srd_rules *rules, const struct srd_event *event)

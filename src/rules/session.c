@@ -165,9 +165,9 @@ static void unrung(struct srd_rules *rules, const struct srd_book_qp *qp)
 	if (qp && qp->unrung)
 		srd_judge_fail(rules, SRD_R_SESSION_DOORBELL,
 			       (struct srd_where){.qp = qp, .line = qp->unrung_line},
-			       "%u requests are in the ring since line %u and no doorbell told the "
-			       "device of them",
-			       qp->unrung, qp->unrung_line);
+			       "%u request%s in the ring since line %u, which no doorbell told the "
+			       "device of",
+			       qp->unrung, SRD_S(qp->unrung), qp->unrung_line);
 }
 
 static void qp_destroy(struct srd_rules *rules, const struct srd_event *event)

@@ -83,11 +83,11 @@ static void session_complete(struct srd_rules *rules, const struct srd_event *ev
 			    (srd_book_is_rc(qp) && qp->state == SRD_QPS_ERR));
 
 	if (qp && ev->result && !ready)
-		FAIL(rules, STATE_REFUSED, "%u requests are refused with errno %u in %s",
-		     ev->num_wr, ev->result, srd_qp_state_str(qp->state));
+		FAIL(rules, STATE_REFUSED, "%u request%s refused with errno %u in %s", ev->num_wr,
+		     SRD_S(ev->num_wr), ev->result, srd_qp_state_str(qp->state));
 	if (qp && !ev->result && ev->num_wr && !ready)
-		FAIL(rules, STATE_POST, "%u requests are accepted in %s", ev->num_wr,
-		     srd_qp_state_str(qp->state));
+		FAIL(rules, STATE_POST, "%u request%s accepted in %s", ev->num_wr,
+		     SRD_S(ev->num_wr), srd_qp_state_str(qp->state));
 }
 
 static void wr_post(struct srd_rules *rules, const struct srd_event *event)

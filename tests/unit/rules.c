@@ -121,7 +121,7 @@ static void repetitions_are_counted(void **state)
 	assert_int_equal(list[0].op, 1);
 	assert_int_equal(list[0].qp, H(0));
 	assert_true(list[0].line > 0 && list[0].line < line);
-	assert_string_equal(list[0].evidence, "op 1 of 1000 bytes: its 1 requests cover 999");
+	assert_string_equal(list[0].evidence, "op 1 of 1000 bytes: in 1 request it covers 999");
 	assert_int_equal(srd_rules_left_out(w.rules), 0);
 	world_release(&w);
 }
@@ -277,7 +277,7 @@ static void suppresses_with_a_reason(void **state)
 		{"chunk.cover # known\n", 0},
 		{"# a comment\n\n  chunk.cover   qp=1   # known\n", 0},
 		{"chunk.cover qp=2 # another queue pair\n", 1},
-		{"chunk.cover its 1 requests cover 999 # this very text\n", 0},
+		{"chunk.cover in 1 request it covers 999 # this very text\n", 0},
 		{"chunk.cover cover 998 # another text\n", 1},
 		{"chunk.cover put.lua:105 # the line of the post's end\n", 1},
 		{"chunk.full # another rule\n", 1},
