@@ -87,10 +87,8 @@ static bool copy(enum way way, uint32_t owner, void *ours, uint64_t theirs, size
 	/* There its number may be that of another process here. */
 	if (process->namespace != soft.namespace) {
 		complain("processes of different PID namespaces reach each other's memory only "
-			 "where "
-			 "it is shared (see --memory): what passes between them otherwise fails as "
-			 "if "
-			 "it were not there");
+			 "where it is shared (see --memory): what passes between them otherwise "
+			 "fails as if it were not there");
 		return false;
 	}
 	n = copy_by_kernel(way, process->pid, ours, theirs, length);
