@@ -463,8 +463,7 @@ void srd_script_explain(lua_State *co, int status, const struct srd_script *scri
 		out->line = srd_lua_error_line(co);
 	if (!strcmp(text, no_yield))
 		text = "a wait, or coroutine.yield, in a function that Lua's own library called: "
-		       "in "
-		       "__tostring, or in one that was given to string.gsub";
+		       "in __tostring, or in one that was given to string.gsub";
 	snprintf(out->text, sizeof(out->text), "%s", text);
 	srd_plain_nan(out->text);
 	srd_lua_callers(co, out->text, sizeof(out->text));

@@ -551,8 +551,7 @@ static void explain_transfer(struct report *report, const struct srd_op_object *
 
 	add(&report->lines,
 	    "\n  the %s of line %u: over %u rails, of which %u are not lost; %u requests of theirs "
-	    "are "
-	    "in flight",
+	    "are in flight",
 	    srd_op_name(op), op->object.line, op->rails->num, srd_observed_rails_ops.alive(rails),
 	    srd_observed_rails_ops.in_flight(rails));
 }

@@ -183,8 +183,7 @@ static void connect_end(struct srd_rules *rules, const struct srd_event *event)
 	    peer->connect.gid_lo != qp->device->gid_lo)
 		FAIL(rules, ADDRESS_MUTUAL,
 		     "queue pair %u (number %u) connects to queue pair %u, whose peer is number %u "
-		     "at "
-		     "%016" PRIx64 "%016" PRIx64,
+		     "at %016" PRIx64 "%016" PRIx64,
 		     qp->thing.handle, qp->made.qp_num, peer->thing.handle,
 		     peer->connect.remote_qpn, peer->connect.gid_hi, peer->connect.gid_lo);
 }
