@@ -17,7 +17,7 @@ end)
 
 for _, rails in ipairs { 1, 2, 3, 4 } do
 	srd.scenario(("puts and gets of any size over %d"):format(rails), {
-		limits = { max_rdma_size = 512 },
+		limits = { max_rdma_size = 512 }, seeds = true,
 	}, function(t)
 		local p = t:rail_pair { rails = rails, memory = 8192, max_send_wr = 2, stripe = 1024 }
 		for _, size in ipairs { 0, 1, 511, 512, 513, 1023, 1024, 1025, 2048, 5000, 8192 } do
@@ -57,7 +57,9 @@ srd.scenario("both ends send at once", {}, function(t)
 	t:expect(p.b.mem):same_content(p.a.mem)
 end)
 
-srd.scenario("transfers do not overtake each other", { limits = { max_rdma_size = 1000 } }, function(t)
+srd.scenario("transfers do not overtake each other", {
+	limits = { max_rdma_size = 1000 }, seeds = true,
+}, function(t)
 	local p = t:rail_pair { rails = 2, memory = 16000, max_send_wr = 2, stripe = 1000 }
 	p.a.mem:fill "random"
 	local ops, from = {}, 0

@@ -26,6 +26,35 @@ for target in $targets; do
 	"$work/$target"
 done
 
-# Every portable scenario, through this rdma-core's own libraries on the software device.
-"$work/srdlab" exec --clock called -- "$work/srdlab" run --backend efa --replay-dir "" \
-	"$top/scripts/scenarios"
+# Every portable scenario, through this rdma-core's own libraries on the software device, and
+# again on the mock: by the traces of both they do the same.
+# same ORDER "OPTIONS OF compare_traces.lua" [--filter '!NAME']...     NAME: is not compared
+same() {
+	order=$1 options=$2 traces=$work/traces-$1
+	shift 2
+	"$work/srdlab" exec --clock called --order "$order" -- "$work/srdlab" run --backend efa --replay-dir "" \
+		--trace "$traces-device.trace" --json "$traces-device.json" scripts/scenarios >"$work.log" ||
+		{ cat "$work.log"; exit 1; }
+	tail -n 1 "$work.log"
+	ran=$(sed -n 's/^{"file":"\([^"]*\)","name":.*,"line":\([0-9]*\),"seed":.*"verdict":"passed".*/\1:\2/p' \
+		"$traces-device.json" | sort -u)
+	# shellcheck disable=SC2086
+	"$work/srdlab" run -D order="$order" "$@" --replay-dir "" \
+		--trace "$traces-mock.trace" --json "$traces-mock.json" $ran >"$work.log" ||
+		{ cat "$work.log"; exit 1; }
+	# shellcheck disable=SC2086
+	lua5.4 tests/hw/compare_traces.lua "$work/srdlab" scripts/spec "$traces-mock" "$traces-device" $options
+	rm -f "$traces"-*
+}
+cd "$top"
+# An rdma-core without its change 1616 (56.1: without) shows nothing of a queue that no queue
+# pair uses any more. The mock is as it is with the change: the rest of such a queue can be
+# polled.
+set --
+[ "$version" != 56.1 ] || set -- --filter '!a failed poll ends the scheduler'
+# The course of a scenario with the tag seeds depends on what arrives first.
+same random "" "$@" --filter '!tag:seeds'
+# In order it does not, but for rails, which take a stripe whenever they have room: those of
+# the mock have a link each.
+same in_order "--in-order --prove" "$@" --filter '!puts and gets of any size over' \
+	--filter '!transfers do not overtake each other'

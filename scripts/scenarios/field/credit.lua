@@ -200,7 +200,7 @@ srd.scenario("no limit for reads, said as 0, is taken for none allowed", form(B1
 	six_reads(t, math.min(4, max_rd_atomic))
 end)
 
-srd.scenario("reads need slots of the send queue and nothing else", form(B17, "right"), function(t)
+srd.scenario("reads need slots of the send queue and nothing else", form(B17, "right", { seeds = true }), function(t)
 	six_reads(t, 4)
 end)
 
