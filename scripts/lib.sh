@@ -50,16 +50,16 @@ install_packages() {
 		$wanted >/dev/null
 }
 
-# build_in DIR [MESON ARGUMENTS]: configure DIR once and build it.
+# build_in DIR [MESON ARGUMENTS]: configure DIR once and build $target there, or all.
 build_in() {
 	dir=$1
 	shift
 	[ -f "$dir/build.ninja" ] || meson setup "$dir" "$top" "$@" >/dev/null || return 1
 	if [ -t 1 ]; then
-		ninja -C "$dir"
+		ninja -C "$dir" "${target:-all}"
 		return
 	fi
-	ninja -C "$dir" >"$dir/build.log" 2>&1 || {
+	ninja -C "$dir" "${target:-all}" >"$dir/build.log" 2>&1 || {
 		tail -n 40 "$dir/build.log" >&2
 		return 1
 	}

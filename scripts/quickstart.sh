@@ -6,6 +6,7 @@ cd "$top"
 
 install_packages build
 say "building"
+target=tool
 build_in build --buildtype=release -Db_lto=true
 say "running scripts/scenarios/chunks.lua on the mock"
 build/srdlab run --verbose scripts/scenarios/chunks.lua
