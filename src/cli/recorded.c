@@ -8,6 +8,7 @@
 #include "cli/lab.h"
 #include "cli/recorded.h"
 #include "lua/orders.h"
+#include "rules/rules.h"
 
 /* The rules read suppressions from a path, so their text becomes a file without a name. */
 static int open_suppressions(struct srd_cli_recorded *recorded, struct srd_error *error)
@@ -27,24 +28,58 @@ static int open_suppressions(struct srd_cli_recorded *recorded, struct srd_error
 	return 0;
 }
 
-static int check_order(const char *order, struct srd_error *error)
+/* INNER is what is wrong with FIELD. */
+static int wrong(const struct srd_cli_recorded *recorded, const char *field, const char *inner,
+		 int code, struct srd_error *error)
 {
-	struct srd_orders *orders;
-	int rc = order ? srd_orders_open(order, &orders, error) : 0;
+	return srd_error_set(error, code, "%s: %s%s", recorded->file->path, field, inner);
+}
 
-	if (order && !rc)
-		srd_orders_close(orders);
+/* The rules of the run and its suppressions, before anything runs. */
+static int check_rules(const struct srd_cli_recorded *recorded, struct srd_error *error)
+{
+	const char *path = recorded->suppressions_path;
+	struct srd_error inner = {0};
+	struct srd_rules *rules;
+	int rc = srd_rules_create(recorded->config.rules, recorded->config.suppressions, &rules,
+				  &inner);
+
+	if (!rc)
+		srd_rules_destroy(rules);
+	else if (*path && !strncmp(inner.message, path, strlen(path)))
+		wrong(recorded, "suppressions", inner.message + strlen(path), rc, error);
+	else
+		wrong(recorded, "rules: ", inner.message, rc, error);
 	return rc;
+}
+
+static int check_order(const struct srd_cli_recorded *recorded, struct srd_error *error)
+{
+	struct srd_error inner = {0};
+	struct srd_orders *orders;
+	int rc =
+		recorded->file->order ? srd_orders_open(recorded->file->order, &orders, &inner) : 0;
+
+	if (rc)
+		return wrong(recorded, "order: ", inner.message, rc, error);
+	if (recorded->file->order)
+		srd_orders_close(orders);
+	return 0;
 }
 
 static int configure(struct srd_cli_recorded *recorded, struct srd_error *error)
 {
 	const struct srd_cli_replay_file *file = recorded->file;
 	struct srd_run_config *config = &recorded->config;
+	struct srd_error inner = {0};
+	int rc;
 
-	config->backend = srd_cli_backend(file->backend, error);
-	if (!config->backend || check_order(file->order, error))
-		return error->code;
+	config->backend = srd_cli_backend(file->backend, &inner);
+	if (!config->backend)
+		return wrong(recorded, "backend: ", inner.message, inner.code, error);
+	rc = check_order(recorded, error);
+	if (rc)
+		return rc;
 	config->profile = &file->profile;
 	config->device = file->device;
 	config->seed = file->seed;
@@ -57,7 +92,8 @@ static int configure(struct srd_cli_recorded *recorded, struct srd_error *error)
 		.time_limit = file->scenario_timeout,
 		.unsafe = file->unsafe_lua,
 	};
-	return open_suppressions(recorded, error);
+	rc = open_suppressions(recorded, error);
+	return rc ? rc : check_rules(recorded, error);
 }
 
 static int load(struct srd_cli_recorded *recorded, struct srd_error *error)
@@ -73,8 +109,9 @@ static int load(struct srd_cli_recorded *recorded, struct srd_error *error)
 		       ? NULL
 		       : srd_script_scenario(recorded->script, file->index);
 	if (!info || strcmp(info->name, file->name))
-		return srd_error_set(error, -EPROTO, "its script holds no scenario \"%s\"",
-				     file->name);
+		return srd_error_set(error, -EPROTO,
+				     "%s: its script holds no scenario \"%s\" of index %d",
+				     file->path, file->name, file->index);
 	return 0;
 }
 

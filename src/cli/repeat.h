@@ -30,6 +30,7 @@ char *srd_cli_replay_text(const struct srd_cli_run_options *options,
 /* What a replay file holds; texts belong to ROOT. */
 struct srd_cli_replay_file {
 	json_t *root;
+	const char *path; /* of the file, for messages; the caller's */
 	const char *version;
 	const char *script_path;
 	const char *script_text;

@@ -309,16 +309,45 @@ changed("a replay of an unknown backend", "s/\"mock\"/\"moc\"/", "srdlab replay 
 	{ err = "there are: efa, mock" })
 changed("a replay of a later format", "s/\"schema\": 1/\"schema\": 2/", "srdlab replay c.json", 2,
 	{ err = "is of format 2" })
-changed("a replay that lacks something", "s/\"seed\"/\"sed\"/", "srdlab replay c.json", 2, { err = "c.json: " })
-changed("a replay of a negative seed", "s/\"seed\": 1/\"seed\": -4/", "srdlab replay c.json", 2,
-	{ err = "c.json: seed is negative" })
+changed("a replay that lacks something", "/\"seed\"/d", "srdlab replay c.json", 2,
+	{ err = "c.json: seed is missing: a whole number, 0 or more is needed" })
+changed("a replay with another field", "s/\"seed\"/\"sed\"/", "srdlab replay c.json", 2,
+	{ err = 'c.json: "sed" is no field of a replay file; did you mean seed?' })
+changed("a replay with another field of its script", "s/\"path\"/\"way\"/", "srdlab replay c.json", 2,
+	{ err = 'c.json: "script.way" is no field of a replay file' })
+local recorded = assert(io.open(dir .. "/srdlab-replay/fail-5-seed1.json")):read "a"
+-- Each field with values that are of no field's type, or not of its own.
+local whole, text, optional = "a whole number, ", "a string is needed", "a string or null is needed"
+for field, wanted in pairs {
+	version = text, script = "an object is needed", scenario = "an object is needed", seed = whole .. "0 or more",
+	backend = text, device = optional, profile = "an object is needed", queue_pair = optional,
+	scheduler = optional, rules = text, suppressions = optional, memory = whole .. "0 or more",
+	scenario_timeout = whole .. "0 or more", unsafe_lua = "true or false is needed", trace_hash = text,
+	order = optional, orders_max = whole .. "0 to 2147483647",
+} do
+	for _, value in ipairs { "-1", wanted:find "whole" and '"x"' or "7" } do
+		local from, to = recorded:find(('\n  "%s": '):format(field), 1, true)
+		local _, last = recorded:find("^%b{}", to + 1)
+		last = last or recorded:find(",?\n", to + 1) - 1
+		check("has " .. field, from, recorded)
+		write(dir .. "/c.json", recorded:sub(1, to) .. value .. recorded:sub(last + 1))
+		case(("a replay whose %s is %s"):format(field, value), "srdlab replay c.json", 2,
+			{ err = ("c.json: %s is %s: %s"):format(field, value, wanted) })
+	end
+end
+changed("a replay of an unknown rule", "s/\"rules\": \"/&x,/", "srdlab replay c.json", 2,
+	{ err = 'c.json: rules: no rule, family or class is named "x"' })
+changed("a replay of wrong suppressions", "s/\"suppressions\": null/\"suppressions\": \"x\"/", "srdlab replay c.json", 2,
+	{ err = "c.json: suppressions:1: x is suppressed without a reason" })
+changed("a replay of a wrong profile", "s/\"max_qp\": [0-9]*/\"max_qp\": \"x\"/", "srdlab replay c.json", 2,
+	{ err = "c.json: profile: max_qp" })
 changed("a replay of no hash", "s/trace_hash\": \"./&z/", "srdlab replay c.json", 2,
 	{ err = "not 16 hexadecimal digits" })
 changed("a replay of no scenario", "s/\"name\": \"wrong\"/\"name\": \"gone\"/", "srdlab replay c.json", 2,
 	{ err = "no scenario \"gone\"" })
 write(dir .. "/latin.lua", "local srd = require 'srdlab'\nsrd.scenario('\xe4', {}, function() error 'x' end)\n")
 case("a script that is not UTF-8", "srdlab run latin.lua", 1,
-	{ out = "in \"\xef\xbf\xbd\"", err = "no replay file: latin.lua: " })
+	{ out = "in \"\xef\xbf\xbd\"", err = "no replay file: latin.lua: the script's text is not UTF-8" })
 write(dir .. "/talks.lua", "local srd = require 'srdlab'\nsrd.scenario('x', {}, function(t)\n"
 	.. "for i = 1, 3000 do t:log(('x'):rep(40)) end error 'x' end)\n")
 local talks = case("a long log", "srdlab run talks.lua", 1, { out = "(the rest of the log is left out)" })
