@@ -337,7 +337,8 @@ for field, wanted in pairs {
 end
 changed("a replay of an unknown rule", "s/\"rules\": \"/&x,/", "srdlab replay c.json", 2,
 	{ err = 'c.json: rules: no rule, family or class is named "x"' })
-changed("a replay of wrong suppressions", "s/\"suppressions\": null/\"suppressions\": \"x\"/", "srdlab replay c.json", 2,
+changed("a replay of wrong suppressions", "s/\"suppressions\": null/\"suppressions\": \"x\"/",
+	"srdlab replay c.json", 2,
 	{ err = "c.json: suppressions:1: x is suppressed without a reason" })
 changed("a replay of a wrong profile", "s/\"max_qp\": [0-9]*/\"max_qp\": \"x\"/", "srdlab replay c.json", 2,
 	{ err = "c.json: profile: max_qp" })
