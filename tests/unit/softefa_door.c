@@ -47,7 +47,7 @@ void soft_unwrap_qp(uint32_t handle)
 {
 }
 
-/* A call that is put together attribute by attribute. */
+/* A call that is put together attribute by attribute; what it points to outlives it, for sweep. */
 static uint64_t words[(sizeof(struct ib_uverbs_ioctl_hdr) +
 		       (SOFT_MAX_ATTRS + 1) * sizeof(struct ib_uverbs_attr)) /
 		      8];
@@ -126,20 +126,22 @@ static uint32_t new_pd(void)
 static int reg_mr(uint32_t pd, uint64_t start, uint64_t length, uint64_t iova, uint32_t access,
 		  struct ib_uverbs_reg_mr_resp *r)
 {
-	struct ib_uverbs_reg_mr in = {.start = start,
-				      .length = length,
-				      .hca_va = iova,
-				      .pd_handle = pd,
-				      .access_flags = access};
+	static struct ib_uverbs_reg_mr in;
 
+	in = (struct ib_uverbs_reg_mr){.start = start,
+				       .length = length,
+				       .hca_va = iova,
+				       .pd_handle = pd,
+				       .access_flags = access};
 	return legacy(IB_USER_VERBS_CMD_REG_MR, &in, sizeof(in), r, sizeof(*r), NULL, 0);
 }
 
 static int new_ah(uint32_t pd, const union srd_gid *gid, struct ib_uverbs_create_ah_resp *r,
 		  struct efa_ibv_create_ah_resp *efa)
 {
-	struct ib_uverbs_create_ah in = {.pd_handle = pd, .attr = {.is_global = 1, .port_num = 1}};
+	static struct ib_uverbs_create_ah in;
 
+	in = (struct ib_uverbs_create_ah){.pd_handle = pd, .attr = {.is_global = 1, .port_num = 1}};
 	memcpy(in.attr.grh.dgid, gid->raw, 16);
 	return legacy(IB_USER_VERBS_CMD_CREATE_AH, &in, sizeof(in), r, sizeof(*r), efa,
 		      sizeof(*efa));
@@ -220,9 +222,10 @@ static int new_qp(const struct qp_args *args, uint32_t *handle)
 
 static int modify(uint32_t qp, uint32_t mask, uint8_t state)
 {
-	struct ib_uverbs_modify_qp in = {
-		.qp_handle = qp, .attr_mask = mask, .qp_state = state, .port_num = 1, .qkey = QKEY};
+	static struct ib_uverbs_modify_qp in;
 
+	in = (struct ib_uverbs_modify_qp){
+		.qp_handle = qp, .attr_mask = mask, .qp_state = state, .port_num = 1, .qkey = QKEY};
 	return legacy(IB_USER_VERBS_CMD_MODIFY_QP, &in, sizeof(in), NULL, 0, NULL, 0);
 }
 
@@ -338,6 +341,51 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* Of a call that was good: what cannot be left out, and how to undo it once more. */
+struct swept {
+	uint16_t needed[8];
+	int num_needed;
+	uint16_t object, method; /* that destroys it; 0: there is nothing to undo */
+	const uint32_t *handle;  /* NULL: in the first attribute */
+};
+
+static bool is_needed(const struct swept *s, uint16_t id)
+{
+	for (int i = 0; i < s->num_needed; i++)
+		if (s->needed[i] == id)
+			return true;
+	return false;
+}
+
+/* The last call again, without each attribute in turn, and with each pointer to nothing. */
+static void sweep(struct swept s)
+{
+	uint64_t kept[sizeof(words) / sizeof(words[0])], made;
+	uint16_t num = header->num_attrs, id;
+	int err;
+
+	memcpy(kept, words, sizeof(words));
+	for (uint16_t i = 0; i < num; i++) {
+		struct ib_uverbs_attr *attr = &header->attrs[i];
+
+		memcpy(words, kept, sizeof(words));
+		id = attr->attr_id;
+		if (attr->len > 8 || attr->data > UINT32_MAX) {
+			attr->data = 16;
+			assert_int_equal(go(), EFAULT);
+		}
+		memcpy(words, kept, sizeof(words));
+		header->num_attrs--;
+		memmove(attr, attr + 1, (size_t)(num - 1 - i) * sizeof(*attr));
+		err = go();
+		if (!err == is_needed(&s, id))
+			fail_msg("without attribute 0x%x: %s", id, strerror(err));
+		made = s.handle ? *s.handle : header->attrs[0].data;
+		if (!err && s.object)
+			assert_int_equal(destroy(s.object, s.method, made), 0);
+	}
+}
+
 static void calls_that_are_none(void **state)
 {
 	struct soft_call call;
@@ -419,6 +467,7 @@ static void what_the_device_says(void **state)
 	assert_int_equal(ex.response_length, sizeof(ex));
 	assert_int_equal(efa.max_rdma_size, 4096);
 	assert_true(efa.device_caps & EFA_QUERY_DEVICE_CAPS_RDMA_WRITE);
+	sweep((struct swept){{UVERBS_ATTR_WRITE_CMD, UVERBS_ATTR_CORE_OUT}, 2});
 	begin(0, UVERBS_METHOD_GET_CONTEXT);
 	add(UVERBS_ATTR_UHW_OUT, sizeof(context), (uintptr_t)&context);
 	/* The profile limits the batch: a library that does not know of it is refused. */
@@ -426,6 +475,7 @@ static void what_the_device_says(void **state)
 	add_bytes(UVERBS_ATTR_UHW_IN, &known, 4);
 	assert_int_equal(go(), 0);
 	assert_int_equal(context.max_tx_batch, 4);
+	sweep((struct swept){{UVERBS_ATTR_UHW_IN}, 1});
 	begin(0, UVERBS_METHOD_QUERY_CONTEXT);
 	assert_int_equal(go(), 0);
 	begin(0, UVERBS_METHOD_QUERY_PORT);
@@ -435,6 +485,7 @@ static void what_the_device_says(void **state)
 	header->attrs[0].data = 1;
 	assert_int_equal(go(), 0);
 	assert_int_equal(port.legacy_resp.active_speed, 32);
+	sweep((struct swept){{UVERBS_ATTR_QUERY_PORT_PORT_NUM}, 1});
 	begin(0, 7);
 	add(0, 1, 1);
 	add(1, 8, (uintptr_t)&number);
@@ -449,6 +500,9 @@ static void what_the_device_says(void **state)
 	assert_int_equal(number, 1);
 	srd_model_gid(0, &want);
 	assert_memory_equal(gid[0].gid, want.raw, 16);
+	sweep((struct swept){
+		{UVERBS_ATTR_QUERY_GID_TABLE_ENTRY_SIZE, UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES},
+		2});
 	add(UVERBS_ATTR_QUERY_GID_TABLE_FLAGS, 4, 1);
 	assert_int_equal(go(), EINVAL);
 	begin(0, UVERBS_METHOD_QUERY_GID_ENTRY);
@@ -589,7 +643,8 @@ struct dmabuf_args {
 
 static int reg_dmabuf(uint32_t pd, const struct dmabuf_args *a, uint32_t *mr, uint32_t *key)
 {
-	uint32_t access = 7, rkey;
+	static uint32_t rkey;
+	uint32_t access = 7;
 	int err;
 
 	begin(UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR);
@@ -616,7 +671,7 @@ static void memory_of_devices(void **state)
 	int other = memfd_create("other", MFD_CLOEXEC), fd = memfd_create("dmabuf", MFD_CLOEXEC);
 	struct dmabuf_args a = good;
 	struct rdma_entry entry;
-	uint32_t mr, key;
+	uint32_t mr, again, key;
 	char bytes[100];
 
 	assert_true(fd >= 0 && other >= 0);
@@ -638,6 +693,15 @@ static void memory_of_devices(void **state)
 	a.length = 16384 - a.offset + 1;
 	assert_int_equal(reg_dmabuf(w.pd, &a, &mr, &key), EINVAL);
 	a.length = 8000;
+	assert_int_equal(reg_dmabuf(w.pd, &a, &again, &key), 0);
+	sweep((struct swept){{UVERBS_ATTR_REG_DMABUF_MR_HANDLE, UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE,
+			      UVERBS_ATTR_REG_DMABUF_MR_OFFSET, UVERBS_ATTR_REG_DMABUF_MR_LENGTH,
+			      UVERBS_ATTR_REG_DMABUF_MR_IOVA, UVERBS_ATTR_REG_DMABUF_MR_FD,
+			      UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS},
+			     7,
+			     UVERBS_OBJECT_MR,
+			     UVERBS_METHOD_MR_DESTROY});
+	assert_int_equal(destroy(UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, again), 0);
 	assert_int_equal(reg_dmabuf(w.pd, &a, &mr, &key), 0);
 	/* Bytes go to where the buffer has them, from addresses that are the region's own. */
 	memset((void *)FUZZ_MEMORY, 'd', 100);
@@ -892,6 +956,115 @@ static void groups_that_are_none(void **state)
 	soft = before;
 }
 
+static void calls_with_something_missing(void **state)
+{
+	static struct ib_uverbs_reg_mr_resp mr;
+	static struct ib_uverbs_create_ah_resp ah;
+	static struct efa_ibv_create_ah_resp efa_ah;
+	static struct ib_uverbs_query_qp_resp query_resp;
+	static struct ib_uverbs_alloc_pd_resp pd;
+	static struct efa_ibv_alloc_pd_resp efa_pd;
+	static struct ib_uverbs_query_qp query = {.attr_mask = 1};
+	struct qp_args qp = good_qp;
+	union srd_gid gid;
+	uint32_t handle;
+
+	assert_int_equal(legacy(IB_USER_VERBS_CMD_ALLOC_PD, NULL, 0, &pd, sizeof(pd), &efa_pd, 8),
+			 0);
+	w.pd = pd.pd_handle;
+	sweep((struct swept){{UVERBS_ATTR_WRITE_CMD, UVERBS_ATTR_CORE_OUT},
+			     2,
+			     UVERBS_OBJECT_PD,
+			     UVERBS_METHOD_PD_DESTROY,
+			     &pd.pd_handle});
+	assert_int_equal(reg_mr(w.pd, FUZZ_MEMORY, 64, FUZZ_MEMORY, 7, &mr), 0);
+	w.mr = mr.mr_handle;
+	sweep((struct swept){{UVERBS_ATTR_WRITE_CMD, UVERBS_ATTR_CORE_IN, UVERBS_ATTR_CORE_OUT},
+			     3,
+			     UVERBS_OBJECT_MR,
+			     UVERBS_METHOD_MR_DESTROY,
+			     &mr.mr_handle});
+	srd_model_gid(0, &gid);
+	assert_int_equal(new_ah(w.pd, &gid, &ah, &efa_ah), 0);
+	handle = ah.ah_handle;
+	sweep((struct swept){{UVERBS_ATTR_WRITE_CMD, UVERBS_ATTR_CORE_IN, UVERBS_ATTR_CORE_OUT},
+			     3,
+			     UVERBS_OBJECT_AH,
+			     UVERBS_METHOD_AH_DESTROY,
+			     &ah.ah_handle});
+	assert_int_equal(new_cq(&good_cq, &w.cq), 0);
+	sweep((struct swept){
+		{UVERBS_ATTR_CREATE_CQ_HANDLE, UVERBS_ATTR_CREATE_CQ_CQE, UVERBS_ATTR_UHW_IN},
+		3,
+		UVERBS_OBJECT_CQ,
+		UVERBS_METHOD_CQ_DESTROY,
+		NULL});
+	qp.pd = w.pd;
+	qp.send_cq = qp.recv_cq = w.cq;
+	assert_int_equal(new_qp(&qp, &w.qp), 0);
+	sweep((struct swept){{UVERBS_ATTR_CREATE_QP_HANDLE, UVERBS_ATTR_CREATE_QP_PD_HANDLE,
+			      UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE,
+			      UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE, UVERBS_ATTR_CREATE_QP_CAP,
+			      UVERBS_ATTR_CREATE_QP_TYPE, UVERBS_ATTR_UHW_IN},
+			     7,
+			     UVERBS_OBJECT_QP,
+			     UVERBS_METHOD_QP_DESTROY,
+			     NULL});
+	assert_int_equal(modify(w.qp, 0x71, SRD_QPS_INIT), 0);
+	assert_int_equal(modify(w.qp, 1, SRD_QPS_RESET), 0);
+	sweep((struct swept){{UVERBS_ATTR_WRITE_CMD, UVERBS_ATTR_CORE_IN}, 2});
+	query.qp_handle = w.qp;
+	assert_int_equal(legacy(IB_USER_VERBS_CMD_QUERY_QP, &query, sizeof(query), &query_resp,
+				sizeof(query_resp), NULL, 0),
+			 0);
+	sweep((struct swept){{UVERBS_ATTR_WRITE_CMD, UVERBS_ATTR_CORE_IN, UVERBS_ATTR_CORE_OUT},
+			     3});
+	/* What began and failed has left nothing: with the last of each all is free again. */
+	assert_int_equal(destroy(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, w.qp), 0);
+	assert_int_equal(destroy(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY, w.cq), 0);
+	assert_int_equal(destroy(UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, w.mr), 0);
+	assert_int_equal(destroy(UVERBS_OBJECT_AH, UVERBS_METHOD_AH_DESTROY, handle), 0);
+	assert_int_equal(destroy(UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, w.pd), 0);
+}
+
+/* Those of the profile "small"; then one is given back, and there is room for one. */
+static void more_than_the_device_has(void **state)
+{
+	const struct srd_profile *profile = srd_profile_find("small");
+	struct ib_uverbs_alloc_pd_resp pd;
+	struct ib_uverbs_reg_mr_resp mr;
+	struct ib_uverbs_create_ah_resp ah;
+	struct efa_ibv_create_ah_resp efa;
+	struct qp_args qp = good_qp;
+	uint32_t cq = 0, handle = 0, count;
+	union srd_gid gid;
+
+	srd_model_gid(0, &gid);
+	w.pd = new_pd();
+	for (count = 1; !legacy(IB_USER_VERBS_CMD_ALLOC_PD, NULL, 0, &pd, sizeof(pd), NULL, 0);
+	     count++)
+		handle = pd.pd_handle;
+	assert_int_equal(count, profile->max_pd);
+	assert_int_equal(destroy(UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, handle), 0);
+	new_pd();
+	for (count = 0; !reg_mr(w.pd, FUZZ_MEMORY, 64, FUZZ_MEMORY, 7, &mr); count++)
+		;
+	assert_int_equal(count, profile->max_mr);
+	for (count = 0; !new_ah(w.pd, &gid, &ah, &efa); count++)
+		;
+	assert_int_equal(count, profile->max_ah);
+	assert_int_equal(new_ah(w.pd, &gid, &ah, &efa), ENOMEM);
+	for (count = 0; !new_cq(&good_cq, &handle); count++)
+		cq = handle;
+	assert_int_equal(count, profile->max_cq);
+	qp.pd = w.pd;
+	qp.send_cq = qp.recv_cq = cq;
+	for (count = 0; !new_qp(&qp, &handle); count++)
+		;
+	assert_int_equal(count, profile->max_qp);
+	assert_int_equal(new_qp(&qp, &handle), ENOMEM);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -914,6 +1087,8 @@ int main(void)
 		TEST(groups_that_are_none),
 		TEST(attributes_that_are_not_known),
 		TEST(memory_of_devices),
+		TEST(calls_with_something_missing),
+		TEST(more_than_the_device_has),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
