@@ -269,10 +269,8 @@ static int ops_call(struct credit_scheduler *s, const struct srd_op *op, struct 
 
 static int op_post(struct credit_scheduler *s, const struct srd_op *op, struct srd_error *error)
 {
-	int rc;
+	int rc = ops_call(s, op, error);
 
-	s->ids.count = 0;
-	rc = ops_call(s, op, error);
 	if (rc && !srd_queue_pair_is_one_by_one(s->ops))
 		s->ids.count = 0;
 	if (s->ids.count <= s->ids.capacity)
@@ -302,6 +300,7 @@ static bool op_try(struct credit_scheduler *s, uint32_t at)
 	if (s->full || s->in_flight + entry->num_asked > s->max_send_wr)
 		return false;
 	error.message[0] = 0;
+	s->ids.count = 0; /* those of the op before it are not its own, even where it has none */
 	rc = ids_reserve(s, entry->num_asked, &error);
 	if (!rc) {
 		rc = op_post(s, &entry->op, &error);

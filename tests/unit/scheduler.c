@@ -593,6 +593,23 @@ static void every_allocation_fails(void **state)
 	srd_alloc_fail_at(0);
 }
 
+/* An op that finds no room for its ids has none, least of all those of the op before it. */
+static void an_op_without_memory_takes_no_ids_of_another(void **state)
+{
+	ops->destroy(s);
+	create(1000, 0);
+	submit(1, 1);
+	srd_alloc_fail_at(1);
+	submit(2, 500 * 1000);
+	srd_alloc_fail_at(0);
+	expect_result(2, -ENOMEM);
+	assert_int_equal(ops->in_flight(s), 1);
+	complete(0);
+	assert_int_equal(progress(), 1);
+	expect_result(1, 0);
+	assert_int_equal(ops->in_flight(s), 0);
+}
+
 /* The message of an error is lost with the memory for it, the error is not. */
 static void an_error_without_memory_keeps_its_code(void **state)
 {
@@ -652,6 +669,7 @@ int main(void)
 		TEST(a_scheduler_needs_a_credit),
 		TEST(memory_does_not_grow_with_completed_requests),
 		TEST(every_allocation_fails),
+		TEST(an_op_without_memory_takes_no_ids_of_another),
 		TEST(an_error_without_memory_keeps_its_code),
 		TEST(a_scheduler_goes_with_what_it_holds),
 	};
