@@ -170,6 +170,38 @@ function(t)
 	t:wait(op)
 end)
 
+srd.scenario("what makes no rails, or no transfer over them, is refused by name", {}, function(t)
+	local p = t:rail_pair { rails = 2, memory = 4096 }
+	local function refused(text, body)
+		t:expect(body):raises(text)
+	end
+	local other = t:host("c"):queue_pair {}
+	refused("two lists of 1 to", function() t:rails({}, { other }) end)
+	refused("two lists of 1 to", function() t:rails({ t:host("a"):queue_pair {} }) end)
+	refused("queue pairs of host a and of host c", function()
+		t:rails({ t:host("a"):queue_pair {}, other }, { t:host("b"):queue_pair {}, t:host("b"):queue_pair {} })
+	end)
+	refused("rails is a number from 1 on", function() t:rail_pair { rails = 0 } end)
+	refused("a table { from = memory, to = memory } is expected", function() p.a.rails:submit_put(p.a.mem) end)
+	refused("there are the fields \"from\" and \"to\" only", function()
+		p.a.rails:submit_put { from = p.a.mem, to = p.b.mem, peer = 1 }
+	end)
+	refused("\"to\" is missing", function() p.a.rails:submit_get { from = p.b.mem } end)
+	refused("3 is out of range: there are 2", function() p.a.rails:queue_pair(3) end)
+	refused("0 is out of range: there are 2", function() p.a.rails:queue_pair(0) end)
+	refused("this queue pair is a rail: destroy the rails first", function() p.a.qps[2]:destroy() end)
+	t:expect(p.a.rails:queue_pair(2)):equals(p.a.qps[2])
+	t:expect(p.a.rails.count):equals(2)
+	local op = p.a.rails:submit_put { from = p.a.mem, to = p.b.mem }
+	t:expect(op.queue_pair):equals(nil)
+	t:expect(op.kind):equals "put"
+	refused("this put goes over rails", function() op:request(1) end)
+	refused("1 transfers have no answer yet", function() p.a.rails:destroy() end)
+	t:wait(op)
+	p.a.rails:destroy()
+	p.a.qps[2]:destroy()
+end)
+
 for name, profile in pairs {
 	["lost packets"] = { level = "packet", loss = 50000 },
 	["the worst order"] = { order = "adversarial" },

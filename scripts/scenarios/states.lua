@@ -229,3 +229,72 @@ srd.scenario("a queue key with the top bit set is found", {
 	local qp = in_state(t, "INIT")
 	qp:modify { qkey = 0x80000000 }
 end)
+
+-- Reliable-connected queue pairs have the core's own table, and attributes with ranges.
+local function rc_pair(t)
+	local a, b = t:host "a", t:host "b"
+	local function make(host)
+		local cq = host.verbs:create_cq(16)
+		return host.verbs:create_qp_ex { send_cq = cq, recv_cq = cq, qp_type = "RC" }
+	end
+	local qp, peer = make(a), make(b)
+	return qp, {
+		{ state = "INIT", pkey_index = 0, port_num = 1, access_flags = "LOCAL_WRITE|REMOTE_WRITE" },
+		{ state = "RTR", path_mtu = 5, dest_qp_num = peer.qp_num, rq_psn = 0, max_dest_rd_atomic = 1, min_rnr_timer = 12,
+			ah_attr = { is_global = 1, port_num = 1, dgid = b.verbs:query_gid(), hop_limit = 64 } },
+		{ state = "RTS", timeout = 14, retry_cnt = 7, rnr_retry = 7, sq_psn = 0, max_rd_atomic = 1 },
+	}
+end
+
+srd.scenario("RC: attributes out of their range are refused", { tags = { "state" }, profile = "rc", needs = { "fabric" } },
+function(t)
+	local qp, path = rc_pair(t)
+	local wrong = {
+		{ { pkey_index = 1 }, { port_num = 2 } },
+		{ { path_mtu = 0 }, { path_mtu = 6 }, { min_rnr_timer = 32 }, { ah_attr = { is_global = 1, port_num = 2 } } },
+		{ { timeout = 32 }, { retry_cnt = 8 }, { rnr_retry = 8 } },
+	}
+	for i, step in ipairs(path) do
+		for _, fields in ipairs(wrong[i]) do
+			t:expect(qp:modify(srd.with(step, fields))):equals "EINVAL"
+		end
+		t:expect(qp:modify(step)):equals "OK"
+	end
+	t:expect(qp:query().state):equals "RTS"
+end)
+
+srd.scenario("RC: what is missing on the way is refused", { tags = { "state" }, profile = "rc", needs = { "fabric" } },
+function(t)
+	local qp, path = rc_pair(t)
+	for _, step in ipairs(path) do
+		for name in pairs(step) do
+			local part = srd.with(step, {})
+			part[name] = nil
+			t:expect(qp:modify(part)):differs_from "OK"
+		end
+		t:expect(qp:modify(step)):equals "OK"
+	end
+end)
+
+srd.scenario("RC: queue pairs that no provider makes", { tags = { "state" }, profile = "rc", needs = { "fabric" } },
+function(t)
+	local v = t:host("a").verbs
+	local cq = v:create_cq(16)
+	local function create(fields)
+		return v:create_qp_ex(srd.with({ send_cq = cq, recv_cq = cq, qp_type = "RC" }, fields))
+	end
+	for _, cap in ipairs {
+		{ max_send_wr = 1 << 20 }, { max_recv_wr = 1 << 20 }, { max_send_sge = 100 }, { max_recv_sge = 100 },
+		{ max_inline_data = 1 << 20 },
+	} do
+		local _, err = create { cap = srd.with({ max_send_wr = 1, max_recv_wr = 1, max_send_sge = 1, max_recv_sge = 1 }, cap) }
+		t:expect(err):equals "EINVAL"
+	end
+	for _, case in ipairs {
+		{ { comp_mask = 0x40 }, "EINVAL" }, { { comp_mask = 0 }, "EINVAL" }, { { qp_type = "UD" }, "EOPNOTSUPP" },
+		{ { efa = {} }, "EOPNOTSUPP" },
+	} do
+		local _, err = create(case[1])
+		t:expect(err):equals(case[2])
+	end
+end)
