@@ -452,7 +452,7 @@ static void credit_destroy(struct srd_scheduler *scheduler)
 	if (!s)
 		return;
 	for (uint32_t at = 0; at < s->capacity; at++)
-		if (s->entries[at].state == DONE)
+		if (s->entries[at].state != FREE)
 			srd_free(s->entries[at].error);
 	srd_free(s->entries);
 	srd_free(s->ids.id);

@@ -625,6 +625,38 @@ static void an_error_without_memory_keeps_its_code(void **state)
 	srd_alloc_fail_at(0);
 }
 
+/* Posts one request and is refused the next, as ibv_post_send may be. */
+static int put_one(struct srd_queue_pair *qp, const struct srd_remote_view *to,
+		   const struct srd_local_view *from, struct srd_wr_ids *ids, struct srd_error *e)
+{
+	ids->id[0] = fake.next_id++;
+	ids->count = 1;
+	return srd_error_set(e, -EINVAL, "the second is refused");
+}
+
+static void an_op_that_is_posted_in_part_goes_with_its_scheduler(void **state)
+{
+	const struct srd_scheduler_config config = {.max_send_wr = 4};
+	struct srd_queue_pair_ops part = fake_queue_pair_ops;
+
+	part.one_by_one = true;
+	part.put = put_one;
+	ops->destroy(s);
+	assert_int_equal(ops->create(&part, (struct srd_queue_pair *)&fake, &config, &s, &error),
+			 0);
+	submit(1, 2000);
+	submit(2, 2000);
+	assert_int_equal(ops->in_flight(s), 2);
+	complete(0);
+	assert_int_equal(progress(), 1);
+	expect_result(1, -EINVAL);
+	assert_string_equal(result.error.message, "the second is refused");
+	/* The other one is unanswered still. */
+	ops->destroy(s);
+	assert_int_equal(srd_alloc_live(), 0);
+	create(4, 0);
+}
+
 /* Results that nobody took are released with the scheduler. */
 static void a_scheduler_goes_with_what_it_holds(void **state)
 {
@@ -669,6 +701,7 @@ int main(void)
 		TEST(a_scheduler_needs_a_credit),
 		TEST(memory_does_not_grow_with_completed_requests),
 		TEST(every_allocation_fails),
+		TEST(an_op_that_is_posted_in_part_goes_with_its_scheduler),
 		TEST(an_op_without_memory_takes_no_ids_of_another),
 		TEST(an_error_without_memory_keeps_its_code),
 		TEST(a_scheduler_goes_with_what_it_holds),
