@@ -45,6 +45,20 @@ srd.scenario("an op's own cause is told, not the flush beside it", {
 	t:expect(p.a.qp:in_flight()):equals(0)
 end)
 
+srd.scenario("a get beside a put to the same bytes brings what was there before or after it", {}, function(t)
+	local p = t:pair { memory = 64, max_send_wr = 4 }
+	p.a.mem:slice(0, 32):fill(1)
+	p.b.mem:fill(2)
+	local old, new = p.b.mem:bytes(0, 16), p.a.mem:bytes(0, 16)
+	t:wait {
+		p.a.qp:submit_put { from = p.a.mem:slice(0, 32), to = p.b.mem:slice(0, 32) },
+		p.a.qp:submit_get { from = p.b.mem:slice(0, 32), to = p.a.mem:slice(32, 32) },
+		p.a.qp:submit_put { from = p.a.mem:slice(0, 16), to = p.b.mem:slice(48, 16) },
+	}
+	local got = p.a.mem:bytes(32, 16)
+	t:expect(got == old or got == new):equals(true)
+end)
+
 srd.scenario("two rails keep no order between them", { limits = { max_rdma_size = 1000 } }, function(t)
 	local p = t:rail_pair { rails = 2, memory = 4000, stripe = 1000, max_send_wr = 2 }
 	p.a.mem:fill "random"

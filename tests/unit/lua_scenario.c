@@ -625,8 +625,36 @@ static const char whole[] = PRELUDE
 	"t:expect(keys):equals { 1, 'a', 'b' }\n"
 	"end)";
 
-/* One load and run with the N-th allocation failing; false: there were fewer than N. */
-static bool run_without_memory(uint64_t n)
+/* What is told of runs that fail: what is waited for, a rule with its events, the order. */
+static const char *const failing[] = {
+	PRELUDE "srd.scenario('x', { limits = { max_rdma_size = 16 } }, function(t)\n"
+		"local p = t:pair { memory = 64 }\n"
+		"t:spawn(function() p.a.qp:put { from = p.a.mem,\n"
+		"  to = { addr = p.b.mem.addr, size = 64, key = 99 } } end)\n"
+		"t:run_for '1ms'\n"
+		"local op = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }\n"
+		"t:drop(op:request(2))\n"
+		"t:wait(op)\n"
+		"end)",
+	PRELUDE "srd.scenario('x', { orders = 'all', orders_max = 6 }, function(t)\n"
+		"local p = t:pair { memory = 64, max_send_wr = 4 }\n"
+		"local get = p.a.qp:submit_get { from = p.b.mem, to = p.a.mem }\n"
+		"local put = p.b.qp:submit_put { from = p.b.mem, to = p.a.mem }\n"
+		"while put:status() == 'pending' do t:run_for '1us' p.b.qp:progress() end\n"
+		"p.a.qp:progress()\n"
+		"t:expect(get:status()):equals 'pending'\n"
+		"end)",
+	PRELUDE "srd.scenario('x', { limits = { max_rdma_size = 64 } }, function(t)\n"
+		"local p = t:rail_pair { memory = 512, stripe = 64, max_send_wr = 2 }\n"
+		"t:fail(p.a.qps[2]:next_request(2), 'REMOTE_ERROR_ABORT')\n"
+		"t:wait(p.a.rails:submit_put { from = p.a.mem, to = p.b.mem })\n"
+		"end)",
+};
+
+static uint64_t last_count; /* allocations of the last load and run that got by */
+
+/* One load and run of TEXT with the N-th allocation failing; false: there were fewer than N. */
+static bool run_without_memory(const char *text, uint64_t n)
 {
 	struct srd_sandbox sandbox = {0};
 	struct srd_run_config config = mock_config();
@@ -637,10 +665,11 @@ static bool run_without_memory(uint64_t n)
 	int ret;
 
 	srd_alloc_fail_at(n);
-	ret = srd_script_load_text("x.lua", whole, strlen(whole), &sandbox, &script, &error);
+	ret = srd_script_load_text("x.lua", text, strlen(text), &sandbox, &script, &error);
 	if (!ret) {
 		ret = srd_scenario_run(script, 0, &config, &result, &error);
-		reached = srd_alloc_count() >= n;
+		last_count = srd_alloc_count();
+		reached = last_count >= n;
 		srd_alloc_fail_at(0);
 		/* Lua tries again after a collection, so that it may well succeed. */
 		if (!ret && result.verdict == SRD_FAILED)
@@ -663,12 +692,28 @@ __attribute__((unused)) static void test_every_allocation_fails(void **state)
 	uint64_t n = 1, step = 1;
 
 	/* Every one at the beginning, then fewer: Lua's own allocations are thousands. */
-	for (; run_without_memory(n); n += step) {
+	for (; run_without_memory(whole, n); n += step) {
 		assert_int_equal(srd_alloc_live(), live);
 		step = 1 + n / 100;
 	}
 	assert_true(n > 2000);
 	assert_int_equal(srd_alloc_live(), live);
+}
+
+/* Every one near the end, where it is told, and some before. */
+__attribute__((unused)) static void test_allocations_of_failures_fail(void **state)
+{
+	int64_t live = srd_alloc_live();
+
+	for (size_t i = 0; i < sizeof(failing) / sizeof(failing[0]); i++) {
+		uint64_t all, n;
+
+		assert_false(run_without_memory(failing[i], UINT64_MAX));
+		all = last_count;
+		for (n = all - 1000; run_without_memory(failing[i], n); n += n + 150 < all ? 7 : 1)
+			assert_int_equal(srd_alloc_live(), live);
+		assert_true(n > all);
+	}
 }
 
 static void test_every_call_fails(void **state)
@@ -829,6 +874,7 @@ int main(void)
 		cmocka_unit_test(test_teardown_failures),
 #ifndef __SANITIZE_THREAD__ /* one thread alone: minutes, and nothing for it to see */
 		cmocka_unit_test(test_every_allocation_fails),
+		cmocka_unit_test(test_allocations_of_failures_fail),
 #endif
 		cmocka_unit_test(test_every_call_fails),
 		cmocka_unit_test(test_api_is_described),

@@ -87,6 +87,17 @@ static void bad_files_are_explained(void **state)
 		{"{ \"max_qp\": 1.5 }", -EINVAL,
 		 "dir/mine.json:1: error: max_qp cannot be 1.5: it takes a number "
 		 "from 1 to 65535"},
+		{"{ \"max_qp\": null }", -EINVAL,
+		 "dir/mine.json:1: error: max_qp cannot be null: it takes a number "
+		 "from 1 to 65535"},
+		{"{ \"max_qp\": {} }", -EINVAL,
+		 "dir/mine.json:1: error: max_qp cannot be an object: it takes a number "
+		 "from 1 to 65535"},
+		{"{ \"max_qp\": [1] }", -EINVAL,
+		 "dir/mine.json:1: error: max_qp cannot be an array: it takes a number "
+		 "from 1 to 65535"},
+		{"{ \"name\": 1 }", -EINVAL,
+		 "dir/mine.json: error: \"name\" must be a string of 1 to 31 bytes"},
 		{"{ \"nope\": [] }", -ENOENT,
 		 "dir/mine.json:1: error: a profile has no field \"nope\""},
 		{"{ \"latency\": \"4KiB\" }", -EINVAL,
