@@ -22,5 +22,7 @@ typedef bool soft_guard_fn(siginfo_t *info, void *context);
 void soft_guard_on_fault(soft_guard_fn *fn);
 /* As sigaction, for a handler of the program's beside ours; false: SIGNAL is not ours. */
 bool soft_guard_sigaction(int signal, const struct sigaction *action, struct sigaction *old);
+/* The C library's own, where ours stands in front of it. */
+int soft_real_sigaction(int signal, const struct sigaction *action, struct sigaction *old);
 
 #endif

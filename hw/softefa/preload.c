@@ -230,7 +230,7 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 		void *mapped = REAL(name)(at, length, prot, flags, fd, offset);              \
                                                                                              \
 		if (mapped != MAP_FAILED && fd >= 0 && soft_file_of_fd(fd))                  \
-			soft_trap_note(soft_file_of_fd(fd), (uint64_t)offset, mapped);       \
+			soft_trap_note(soft_file_of_fd(fd), (uint64_t)offset, mapped, prot); \
 		return mapped;                                                               \
 	}
 MMAP(mmap, off_t)
@@ -279,17 +279,22 @@ EXPORT int pthread_sigmask(int how, const sigset_t *restrict set, sigset_t *rest
 EXPORT int sigaction(int sig, const struct sigaction *restrict action,
 		     struct sigaction *restrict old)
 {
-	return soft_guard_sigaction(sig, action, old) ? 0 : REAL(sigaction)(sig, action, old);
+	return soft_guard_sigaction(sig, action, old) ? 0 : soft_real_sigaction(sig, action, old);
 }
 
-EXPORT sighandler_t signal(int sig, sighandler_t handler)
-{
-	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART}, old;
-
-	if (!soft_guard_sigaction(sig, &action, &old))
-		return REAL(signal)(sig, handler);
-	return old.sa_handler;
-}
+/* The two meanings of signal(): a program gets the second where it asks for strict C or X/Open. */
+#define SIGNAL(name, flags)                                                                \
+	EXPORT sighandler_t name(int sig, sighandler_t handler)                            \
+	{                                                                                  \
+		struct sigaction action = {.sa_handler = handler, .sa_flags = flags}, old; \
+                                                                                           \
+		if (!soft_guard_sigaction(sig, &action, &old))                             \
+			return REAL(name)(sig, handler);                                   \
+		return old.sa_handler;                                                     \
+	}
+sighandler_t __sysv_signal(int sig, sighandler_t handler);
+SIGNAL(signal, SA_RESTART)
+SIGNAL(__sysv_signal, (int)SA_RESETHAND | SA_NODEFER)
 
 /*
  * libibverbs asks the kernel for devices over netlink, and looks into sysfs only where there

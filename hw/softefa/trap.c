@@ -17,12 +17,13 @@ struct page {
 	uint64_t key;
 	uint32_t file;
 	uint32_t qp; /* object, 0: its stores do not trap */
+	bool writable;
 	UT_hash_handle hh;
 };
 
 static struct page *pages; /* by address; changed and looked at with the lock held */
 
-void soft_trap_note(uint32_t file, uint64_t key, void *at)
+void soft_trap_note(uint32_t file, uint64_t key, void *at, int prot)
 {
 	struct page *page;
 
@@ -40,13 +41,15 @@ void soft_trap_note(uint32_t file, uint64_t key, void *at)
 		page->file = file;
 		page->key = key;
 		page->qp = 0;
+		page->writable = prot & PROT_WRITE;
 	}
 	soft_unlock();
 }
 
 static bool is_of(const struct page *page, const struct soft_object *qp)
 {
-	return page->file == qp->file && page->key == (qp->qp.sq.doorbell & ~(SOFT_PAGE - 1ull));
+	return page->writable && page->file == qp->file &&
+	       page->key == (qp->qp.sq.doorbell & ~(SOFT_PAGE - 1ull));
 }
 
 /* It stored in a way that is not known: it may, and its doorbells are watched instead. */
@@ -85,6 +88,9 @@ static bool on_store(siginfo_t *info, void *context)
 	if (info->si_code != SEGV_ACCERR || soft_lock())
 		return false;
 	HASH_FIND_PTR(pages, &at, page);
+	/* It never had the right to, whoever asks. */
+	if (page && !page->writable)
+		page = NULL;
 	if (page && offset % sizeof(value) == 0 && soft_store_skip(context, &value))
 		rung(page, offset, value);
 	else if (page)

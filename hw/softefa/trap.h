@@ -10,8 +10,11 @@
 
 #include "group.h"
 
-/* The program has mapped the page of "rings" at KEY of the device FILE at AT. Without the lock. */
-void soft_trap_note(uint32_t file, uint64_t key, void *at);
+/*
+ * The program has mapped the page of "rings" at KEY of the device FILE at AT, with the rights
+ * PROT. Without the lock.
+ */
+void soft_trap_note(uint32_t file, uint64_t key, void *at, int prot);
 /* With the lock held: from now on its doorbells trap; false: they cannot. */
 bool soft_trap_qp(const struct soft_object *qp);
 void soft_untrap_qp(const struct soft_object *qp);
