@@ -11,9 +11,10 @@
 #include "trap.h"
 #include "wrap.h"
 
-#define TRIES  1000 /* for the lock, before a thread sleeps on it */
-#define IDLE   1000 /* empty polls, after which others may have the processor */
-#define STALLS 3    /* after which what a queue pair posts is done at once */
+#define TRIES  1000  /* for the lock, before a thread sleeps on it */
+#define IDLE   1000  /* empty polls, after which others may have the processor, ... */
+#define RARELY 64000 /* ... and so many at most until they may again: a time slice or so */
+#define STALLS 3     /* after which what a queue pair posts is done at once */
 
 typedef int wr_complete_fn(struct ibv_qp_ex *qp);
 typedef int start_poll_fn(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr);
@@ -46,18 +47,26 @@ static bool something_to_do(void)
 	return soft_busy() || soft.group->first_raw;
 }
 
+static __thread uint32_t empty_polls, next_room = IDLE;
+
 /*
  * A program that polls has a core of its own on a machine with such devices. Here its peer
- * may be waiting for just this one.
+ * may be waiting for just this one. Where it is not, whoever else gets the core keeps it for
+ * a time slice: a program that counts its polls must not pay that for each.
  */
-static void make_room(bool arrived)
+static void make_room(void)
 {
-	static __thread uint32_t empty;
+	if (++empty_polls < next_room)
+		return;
+	empty_polls = 0;
+	next_room = next_room * 2 < RARELY ? next_room * 2 : RARELY;
+	sched_yield();
+}
 
-	if (arrived)
-		empty = 0;
-	else if (++empty > IDLE)
-		sched_yield();
+static void arrived(void)
+{
+	empty_polls = 0;
+	next_room = IDLE;
 }
 
 /* The queue HANDLE is empty: move the device until it is not. False: it still is. */
@@ -65,7 +74,6 @@ static bool advance(uint32_t handle)
 {
 	const struct soft_object *cq = mine(handle, SOFT_CQ);
 	uint32_t before;
-	bool arrived;
 
 	if (!cq)
 		return false;
@@ -76,9 +84,10 @@ static bool advance(uint32_t handle)
 		soft_run(cq);
 		soft_unlock();
 	}
-	arrived = cq->cq.arrivals != before;
-	make_room(arrived);
-	return arrived;
+	if (cq->cq.arrivals != before)
+		return true;
+	make_room();
+	return false;
 }
 
 static int lock_patiently(void)
@@ -115,18 +124,22 @@ static int poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
 {
 	int n = real.poll_cq(cq, num_entries, wc);
 
-	if (n || num_entries <= 0 || !advance(cq->handle))
-		return n;
-	return real.poll_cq(cq, num_entries, wc);
+	if (!n && num_entries > 0 && advance(cq->handle))
+		n = real.poll_cq(cq, num_entries, wc);
+	if (n)
+		arrived();
+	return n;
 }
 
 static int start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
 {
 	int err = real_start_poll(cq, attr);
 
-	if (err != ENOENT || !advance(cq->handle))
-		return err;
-	return real_start_poll(cq, attr);
+	if (err == ENOENT && advance(cq->handle))
+		err = real_start_poll(cq, attr);
+	if (!err)
+		arrived();
+	return err;
 }
 
 static int req_notify_cq(struct ibv_cq *cq, int solicited_only)
