@@ -6,6 +6,7 @@
 --   write  run PART, and put what it makes into the page
 --   PART   devinfo [RDMA_CORE]; perftest [VERSION RDMA_CORE]; pingpong; pyverbs RDMA_CORE.
 --          Without a version what is installed; else what the scripts of the project build.
+--          old-faults PROGRAM, which is tests/conformance/old_faults.c
 -- Whatever the page says, a program that fails is a failure: the page may say what a program
 -- itself refuses, and what it skips with which reason.
 local mode, srdlab, top, part, version, core = table.unpack(arg)
@@ -274,6 +275,51 @@ local function pyverbs()
 		{ ("pyverbs of rdma-core %s, what is skipped"):format(version), skips } }
 end
 
+-- ---- old faults of libefa ----
+
+local old_faults = {
+	{ "hidden", "what is left in a queue that no queue pair uses any more cannot be polled", "1616" },
+	{ "stale", "what is left is given to a later queue pair of the same number", "1731" },
+	{ "double", "a slot is given back to a queue pair that has not used it, and two requests get the same", "1612" },
+}
+
+-- Which faults show over the libraries in FOLDER (nil: the machine's own), and whether the rule
+-- that it breaks has fired.
+local function run_old_faults(program, libraries)
+	local environment = libraries and ("LD_LIBRARY_PATH='%s/lib' "):format(libraries) or ""
+	local text, status = capture(("%s'%s' exec --rules completion.twice --error-exitcode 9 --order in_order -- '%s'")
+		:format(environment, srdlab, program))
+	local shown = {}
+	for name, what in text:gmatch "(%l+) (n?o?t? ?shown)" do
+		shown[name] = what
+	end
+	return shown, status == 9, text
+end
+
+local function old()
+	local head, columns = { "fault", "rdma-core's change" }, {}
+	for i, core_version in ipairs { false, "56.1", "65.0" } do
+		local shown, fired, text = run_old_faults(version, core_version and built("rdma-core.sh", core_version))
+		columns[i] = shown
+		head[i + 2] = "over " .. (core_version or installed "libibverbs1")
+		for _, fault in ipairs(old_faults) do
+			local is_old = core_version ~= "65.0"
+			if shown[fault[1]] ~= (is_old and "shown" or "not shown") or fired ~= is_old then
+				fail("%s over %s: %s", fault[1], core_version or "the machine's own", text)
+			end
+		end
+	end
+	local lines = new_table(head)
+	for _, fault in ipairs(old_faults) do
+		local cells = { fault[2], fault[3] }
+		for i, shown in ipairs(columns) do
+			cells[i + 2] = shown[fault[1]] or "-"
+		end
+		lines[#lines + 1] = row(cells)
+	end
+	return { { "old faults over " .. installed "libibverbs1", lines } }
+end
+
 -- ---- the page ----
 
 local function escaped(text)
@@ -309,7 +355,7 @@ local function write_section(text, key, lines)
 	end))
 end
 
-local parts = { devinfo = devinfo, perftest = perftest, pingpong = pingpong, pyverbs = pyverbs }
+local parts = { ["old-faults"] = old, devinfo = devinfo, perftest = perftest, pingpong = pingpong, pyverbs = pyverbs }
 local made = assert(parts[part], "no such part")()
 local text = read_log(page)
 for _, one in ipairs(made) do
