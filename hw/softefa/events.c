@@ -83,8 +83,7 @@ static void model_event(void *reader, const struct srd_event *event)
 }
 
 static struct srd_stream stream = {
-	.num_readers = 1,
-	.readers[0] = {.fn = model_event},
+	.fn = model_event,
 };
 
 int soft_events_create(const char *folder, bool packets)

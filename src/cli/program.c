@@ -161,13 +161,13 @@ int srd_cli_program_open(struct srd_cli_program *program,
 
 void srd_cli_program_event(struct srd_cli_program *program, const struct srd_event *event)
 {
-	for (uint32_t i = 0; i < program->stream.num_readers; i++)
-		program->stream.readers[i].fn(program->stream.readers[i].reader, event);
+	if (program->stream.fn)
+		program->stream.fn(program->stream.reader, event);
 }
 
 bool srd_cli_program_wanted(const struct srd_cli_program *program)
 {
-	return program->stream.num_readers;
+	return program->stream.fn;
 }
 
 static void put_not_judged(const struct srd_rules *rules)

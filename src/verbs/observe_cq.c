@@ -102,7 +102,7 @@ static void emit_entry(struct srd_observer *o, struct srd_cq *cq)
 	struct srd_wc_ex wc;
 
 	o->verbs.next->read_wc(o->verbs.next, cq, &wc);
-	if (!o->stream->num_readers)
+	if (!o->stream->fn)
 		return;
 	srd_observer_sync(o);
 	srd_observer_wc(o->stream, cq, &wc.wc);

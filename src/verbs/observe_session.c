@@ -304,7 +304,7 @@ static void wr_set_ud_addr(struct srd_verbs *verbs, struct srd_qp *qp, struct sr
  * were current when it was built. */
 static void emit_session(struct srd_observer *o, struct srd_session *s, struct srd_event *end)
 {
-	if (!o->stream->num_readers)
+	if (!o->stream->fn)
 		return;
 	srd_observer_clock(o);
 	for (uint32_t i = 0; i < s->num_wr; i++) {
@@ -436,7 +436,7 @@ static void emit_poll(struct srd_observer *o, struct srd_cq *cq, int num_entries
 		.result = (uint32_t)n,
 	};
 
-	if (!o->stream->num_readers)
+	if (!o->stream->fn)
 		return;
 	srd_observer_clock(o);
 	for (int i = 0; i < n; i++)

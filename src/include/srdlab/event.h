@@ -44,6 +44,8 @@ struct srd_stream {
 	uint64_t now;
 	uint32_t line;
 	uint32_t op;
+	srd_event_fn *fn; /* where events go: the one reader, or what calls all; NULL: nobody reads */
+	void *reader;
 	uint32_t num_ops; /* numbers given to ops so far */
 	uint32_t num_readers;
 	struct {
@@ -63,8 +65,8 @@ static inline void srd_stream_emit_as(struct srd_stream *stream, struct srd_even
 	event->time = stream->now;
 	event->line = line;
 	event->op = op;
-	for (uint32_t i = 0; i < stream->num_readers; i++)
-		stream->readers[i].fn(stream->readers[i].reader, event);
+	if (stream->fn)
+		stream->fn(stream->reader, event);
 }
 
 static inline void srd_stream_emit(struct srd_stream *stream, struct srd_event *event)
