@@ -62,8 +62,8 @@ static uint32_t buffer_at(const struct host *host, uint64_t addr)
 }
 
 /* The buffer that holds LENGTH (not 0) bytes at ADDR; NULL: a fault. */
-static struct buffer *buffer_find(struct srd_memory *memory, uint32_t number, uint64_t addr,
-				  uint64_t length)
+static inline struct buffer *buffer_find(struct srd_memory *memory, uint32_t number, uint64_t addr,
+					 uint64_t length)
 {
 	struct host *host;
 	struct buffer *buffer;

@@ -24,7 +24,7 @@ uint64_t srd_fabric_time(const struct srd_model *m, uint64_t bytes)
 	return (uint64_t)((unsigned __int128)m->state->ns_per_byte * bytes >> 32);
 }
 
-static uint64_t packets(const struct srd_model *m, uint64_t bytes)
+static inline uint64_t packets(const struct srd_model *m, uint64_t bytes)
 {
 	uint32_t mtu = srd_profile_of(m)->mtu;
 
@@ -32,7 +32,8 @@ static uint64_t packets(const struct srd_model *m, uint64_t bytes)
 }
 
 /* When a link that is given BYTES now has sent them; *start is when it begins. */
-static uint64_t link_send(struct srd_model *m, uint32_t host, uint64_t bytes, uint64_t *start)
+static inline uint64_t link_send(struct srd_model *m, uint32_t host, uint64_t bytes,
+				 uint64_t *start)
 {
 	struct srd_model_device *device = &m->device[host];
 
@@ -112,7 +113,7 @@ static uint64_t adversarial(struct srd_model *m, const struct srd_request *r)
 }
 
 /* What is added to the latency; uniform, so that its mean is the jitter. */
-static uint64_t spread(struct srd_model *m, const struct srd_request *r)
+static inline uint64_t spread(struct srd_model *m, const struct srd_request *r)
 {
 	uint64_t jitter = srd_profile_of(m)->jitter;
 	uint64_t random = srd_rng_next(&m->state->jitter);

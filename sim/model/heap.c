@@ -98,15 +98,11 @@ __attribute__((noinline)) static void near_reserve(struct srd_heap *heap)
 	heap->near_end = count;
 }
 
-/* EVENT is the newest, so that of two at the same time it is the later one. */
-static void push_near(struct srd_heap *heap, struct srd_heap_event event)
+/* There is room in the list. EVENT is the newest: of two at the same time it is the later one. */
+static inline void push_near(struct srd_heap *heap, struct srd_heap_event event)
 {
-	struct srd_heap_event *first, *hole;
+	struct srd_heap_event *first = &heap->near[heap->near_first], *hole;
 
-	if (heap->near_end - heap->near_first == SRD_HEAP_NEAR ||
-	    heap->near_end == 2 * SRD_HEAP_NEAR)
-		near_reserve(heap);
-	first = &heap->near[heap->near_first];
 	for (hole = &heap->near[heap->near_end++]; hole > first; hole--) {
 		if (hole[-1].time <= event.time)
 			break;
@@ -150,8 +146,14 @@ void srd_heap_init(struct srd_heap *heap, uint32_t capacity)
 	heap->near_end = 0;
 }
 
+static inline bool near_has_room(const struct srd_heap *heap)
+{
+	return heap->near_end - heap->near_first < SRD_HEAP_NEAR &&
+	       heap->near_end < 2 * SRD_HEAP_NEAR;
+}
+
 /* Whether an event at TIME belongs into the list rather than behind it. */
-static bool is_near(const struct srd_heap *heap, uint64_t time)
+static inline bool is_near(const struct srd_heap *heap, uint64_t time)
 {
 	uint32_t count = heap->near_end - heap->near_first;
 
@@ -160,18 +162,34 @@ static bool is_near(const struct srd_heap *heap, uint64_t time)
 	return count && time < heap->near[heap->near_end - 1].time;
 }
 
-bool srd_heap_push(struct srd_heap *heap, uint64_t time, uint32_t payload)
+static struct srd_heap_event next_event(struct srd_heap *heap, uint64_t time, uint32_t payload)
 {
-	struct srd_heap_event event = {.time = time};
+	return (struct srd_heap_event){time, (uint64_t)heap->next_seq++ << 32 | payload};
+}
 
-	if (srd_heap_count(heap) == heap->capacity)
-		return false;
+__attribute__((noinline)) static void push_any(struct srd_heap *heap, uint64_t time,
+					       uint32_t payload)
+{
+	bool near = is_near(heap, time);
+
 	if (heap->next_seq == UINT32_MAX)
 		renumber(heap);
-	event.order = (uint64_t)heap->next_seq++ << 32 | payload;
-	if (is_near(heap, time))
-		push_near(heap, event);
+	if (near && !near_has_room(heap))
+		near_reserve(heap);
+	if (near)
+		push_near(heap, next_event(heap, time, payload));
 	else
-		push_far(heap, event);
+		push_far(heap, next_event(heap, time, payload));
+}
+
+bool srd_heap_push(struct srd_heap *heap, uint64_t time, uint32_t payload)
+{
+	if (srd_heap_count(heap) == heap->capacity)
+		return false;
+	/* Nearly always there is nothing more to it. */
+	if (is_near(heap, time) && near_has_room(heap) && heap->next_seq != UINT32_MAX)
+		push_near(heap, next_event(heap, time, payload));
+	else
+		push_any(heap, time, payload);
 	return true;
 }

@@ -96,8 +96,8 @@ static uint32_t total_length(const struct srd_request *r)
 }
 
 /* From addresses of regions to those of memory. False: a key is not good for its range. */
-static bool lkeys_resolve(const struct srd_model *m, const struct srd_model_qp *qp,
-			  struct srd_request *r)
+static inline bool lkeys_resolve(const struct srd_model *m, const struct srd_model_qp *qp,
+				 struct srd_request *r)
 {
 	bool empty_counts = srd_profile_of(m)->zero_length_checks_key;
 	uint32_t rights = r->opcode == SRD_WR_RDMA_READ ? SRD_ACCESS_LOCAL_WRITE : 0;
@@ -132,8 +132,8 @@ request_ah(const struct srd_model *m, const struct srd_model_qp *qp, const struc
 }
 
 /* What the device finds wrong before anything is sent. In which order is a guess. */
-static uint8_t request_check(const struct srd_model *m, const struct srd_model_qp *qp,
-			     struct srd_request *r, const struct srd_model_ah *ah)
+static inline uint8_t request_check(const struct srd_model *m, const struct srd_model_qp *qp,
+				    struct srd_request *r, const struct srd_model_ah *ah)
 {
 	const struct srd_profile *p = srd_profile_of(m);
 	bool rdma = srd_request_is_rdma(r);

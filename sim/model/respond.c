@@ -17,7 +17,7 @@ static bool ready_to_receive(const struct srd_model_qp *qp)
 }
 
 /* A datagram is done when it is sent; what becomes of it is nobody's concern. */
-static void answer(struct srd_model *m, struct srd_request *r, uint8_t status)
+static inline void answer(struct srd_model *m, struct srd_request *r, uint8_t status)
 {
 	if (unlikely(m->qp[r->qp].ud) && !srd_efa_status_is_local(status))
 		status = 0;
@@ -135,8 +135,8 @@ static inline uint8_t side_status(enum srd_memory_side side, uint8_t source, uin
  * What has arrived of a write goes to its place, through MR. A descriptor has room for one
  * local entry of an RDMA request, or for its bytes.
  */
-static uint8_t place_write(struct srd_model *m, struct srd_request *r,
-			   const struct srd_model_mr *mr)
+static inline uint8_t place_write(struct srd_model *m, struct srd_request *r,
+				  const struct srd_model_mr *mr)
 {
 	uint64_t addr = r->remote_addr + mr->shift + r->part_offset;
 	enum srd_memory_side side;
@@ -203,7 +203,8 @@ static bool keys_matter(const struct srd_model *m, const struct srd_request *r)
 	return r->length || srd_profile_of(m)->zero_length_checks_key;
 }
 
-static uint8_t write_part(struct srd_model *m, struct srd_request *r, const struct srd_model_mr *mr)
+static inline uint8_t write_part(struct srd_model *m, struct srd_request *r,
+				 const struct srd_model_mr *mr)
 {
 	uint8_t status = place_write(m, r, mr);
 
@@ -215,7 +216,8 @@ static uint8_t write_part(struct srd_model *m, struct srd_request *r, const stru
 	return 0;
 }
 
-static uint8_t do_write(struct srd_model *m, struct srd_request *r, const struct srd_model_qp *dest)
+static inline uint8_t do_write(struct srd_model *m, struct srd_request *r,
+			       const struct srd_model_qp *dest)
 {
 	const struct srd_model_mr *mr = srd_mr_find(m, dest->pd, r->rkey, SRD_ACCESS_REMOTE_WRITE);
 
@@ -441,7 +443,7 @@ static bool may(const struct srd_request *r, const struct srd_model_qp *dest)
 	return !dest->rc || !srd_request_is_rdma(r) || dest->connection.access & right;
 }
 
-static void accept(struct srd_model *m, struct srd_request *r, struct srd_model_qp *dest)
+static inline void accept(struct srd_model *m, struct srd_request *r, struct srd_model_qp *dest)
 {
 	if (unlikely(!may(r, dest)))
 		answer(m, r, SRD_EFA_REMOTE_ERROR_FEATURE_MISMATCH);

@@ -460,7 +460,7 @@ bool srd_request_conclude(struct srd_model *model, struct srd_request *request);
 void srd_request_answered(struct srd_model *model, struct srd_request *request);
 /* No answer will come, for this reason: it completes when the time for one is over. */
 void srd_request_give_up(struct srd_model *model, struct srd_request *request,
-			 enum srd_request_why why);
+			 enum srd_request_why why) __attribute__((cold));
 /* Its status then: the host answered before and then stopped, or it never did. */
 uint8_t srd_request_unanswered(const struct srd_model *model, const struct srd_request *request);
 /* It never completes. */
@@ -562,7 +562,8 @@ void srd_request_fail(struct srd_model *model, struct srd_request *request, uint
 /* Give the faults planned for REQUEST to it. */
 void srd_fault_adopt(struct srd_model *model, struct srd_request *request);
 void srd_fault_forget(struct srd_model *model, uint32_t qp);
-void srd_fault_event(struct srd_model *model, const struct srd_request *request, uint32_t kind);
+void srd_fault_event(struct srd_model *model, const struct srd_request *request, uint32_t kind)
+	__attribute__((cold));
 
 static inline uint32_t srd_request_index(const struct srd_model *m, const struct srd_request *r)
 {
