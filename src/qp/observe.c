@@ -73,7 +73,7 @@ static void emit(struct observed_qp *q, struct srd_event *event, enum srd_event_
 /* Events are built only where somebody reads them. */
 static bool is_read(const struct observed_qp *q)
 {
-	return q->stream->num_readers > 0;
+	return q->stream->fn;
 }
 
 static void emit_bare(struct observed_qp *q, enum srd_event_type type)
@@ -141,8 +141,8 @@ static int watched_grow(struct observed_scheduler *s)
 	return 0;
 }
 
-static uint32_t watched_alloc(struct observed_scheduler *s, const struct srd_op *op,
-			      uint32_t number, enum watched_state state)
+static inline uint32_t watched_alloc(struct observed_scheduler *s, const struct srd_op *op,
+				     uint32_t number, enum watched_state state)
 {
 	struct watched *w;
 	uint32_t at;
@@ -230,7 +230,7 @@ static bool lies_in(const struct srd_op *part, const struct srd_op *whole)
 }
 
 /* Whose post this is; NONE: nobody's. One to another peer than its op's may be its too. */
-static uint32_t match(const struct observed_scheduler *s, const struct srd_op *op)
+static inline uint32_t match(const struct observed_scheduler *s, const struct srd_op *op)
 {
 	uint32_t best = NONE, misled = NONE;
 
@@ -310,8 +310,8 @@ static void emit_post_end(struct observed_qp *q, int result, const struct srd_wr
 }
 
 /* The call itself, with what the seam sees of it under the op's number. */
-static int post(struct observed_qp *q, const struct srd_op *op, uint32_t number,
-		struct srd_wr_ids *ids, struct srd_error *error)
+static inline int post(struct observed_qp *q, const struct srd_op *op, uint32_t number,
+		       struct srd_wr_ids *ids, struct srd_error *error)
 {
 	uint32_t outer = q->stream->op;
 	int rc;
@@ -326,8 +326,8 @@ static int post(struct observed_qp *q, const struct srd_op *op, uint32_t number,
 	return rc;
 }
 
-static int post_scheduled(struct observed_qp *q, const struct srd_op *op, struct srd_wr_ids *ids,
-			  struct srd_error *error)
+static inline int post_scheduled(struct observed_qp *q, const struct srd_op *op,
+				 struct srd_wr_ids *ids, struct srd_error *error)
 {
 	struct observed_scheduler *s = q->scheduler;
 	uint32_t at = match(s, op);

@@ -206,8 +206,12 @@ struct srd_book_qp {
 	struct srd_book_qp *next_rail;
 
 	struct srd_book_route route; /* of the last accepted request */
-	struct srd_history posts;    /* wr_post */
-	struct srd_history history;  /* all else */
+	/* for steady.c: the last accepted request, where those like it are right */
+	struct srd_ev_wr_post model;
+	uint32_t model_generation;      /* the book's, when it was judged; 0: there is none */
+	bool model_writes, model_reads; /* which opcodes those like it may have */
+	struct srd_history posts;       /* wr_post */
+	struct srd_history history;     /* all else */
 };
 
 struct srd_book_buffer {
@@ -326,7 +330,8 @@ void srd_book_init(struct srd_book *book);
 void srd_book_release(struct srd_book *book);
 
 /* NULL: there never was one. */
-struct srd_thing *srd_book_search(struct srd_book *book, enum srd_kind kind, uint32_t handle);
+struct srd_thing *srd_book_search(struct srd_book *book, enum srd_kind kind, uint32_t handle)
+	__attribute__((noinline));
 
 static inline struct srd_thing *srd_book_find(struct srd_book *book, enum srd_kind kind,
 					      uint32_t handle)
@@ -336,6 +341,9 @@ static inline struct srd_thing *srd_book_find(struct srd_book *book, enum srd_ki
 	return thing && thing->handle == handle ? thing : srd_book_search(book, kind, handle);
 }
 
+/* An op whose place among the recent ones another has. */
+struct srd_book_op *srd_book_old_op(const struct srd_book *book, uint32_t number) SRD_RARE;
+
 /* NULL: none of this number is live. */
 static inline struct srd_book_op *srd_book_op(const struct srd_book *book, uint32_t number)
 {
@@ -343,7 +351,7 @@ static inline struct srd_book_op *srd_book_op(const struct srd_book *book, uint3
 
 	if (op && op->number == number)
 		return op;
-	return book->ops.count ? srd_map_get(&book->ops, number) : NULL;
+	return book->ops.count ? srd_book_old_op(book, number) : NULL;
 }
 
 /* The request that a completion is for, its queue pair and its op. */

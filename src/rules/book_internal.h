@@ -45,8 +45,8 @@ srd_apply_fn srd_book_op_begin, srd_book_op_post_begin, srd_book_op_post_end, sr
 srd_apply_fn srd_book_rails_open, srd_book_rails_join, srd_book_rails_close,
 	srd_book_transfer_begin, srd_book_transfer_end;
 /* OP, which carries a stripe, begins; it is answered. */
-void srd_book_stripe_begin(struct srd_book *book, struct srd_book_op *op);
-void srd_book_stripe_end(struct srd_book *book, struct srd_book_op *op, bool failed);
+void srd_book_stripe_begin(struct srd_book *book, struct srd_book_op *op) SRD_RARE;
+void srd_book_stripe_end(struct srd_book *book, struct srd_book_op *op, bool failed) SRD_RARE;
 void srd_book_rails_release(struct srd_book *book);
 
 /* One of OP's requests is reaped; OP may be gone after that. */

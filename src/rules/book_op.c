@@ -9,32 +9,44 @@
 
 #define OPS_A_BLOCK 64
 
+/* More free ops; false: no memory. */
+SRD_RARE static bool add_ops(struct srd_book *book)
+{
+	struct srd_book_op **blocks =
+		srd_reallocarray(book->op_blocks, book->num_op_blocks + 1, sizeof(*blocks));
+	struct srd_book_op *op;
+
+	if (!blocks)
+		return false;
+	book->op_blocks = blocks;
+	op = srd_calloc(OPS_A_BLOCK, sizeof(*op));
+	if (!op)
+		return false;
+	blocks[book->num_op_blocks++] = op;
+	for (int i = 0; i < OPS_A_BLOCK; i++) {
+		op[i].next = book->free_ops;
+		book->free_ops = &op[i];
+	}
+	return true;
+}
+
 static struct srd_book_op *op_new(struct srd_book *book)
 {
 	static const struct srd_book_op blank; /* to copy: quicker than to clear */
-	struct srd_book_op *op = book->free_ops;
+	struct srd_book_op *op;
 
-	if (!op) {
-		struct srd_book_op **blocks =
-			srd_reallocarray(book->op_blocks, book->num_op_blocks + 1, sizeof(*blocks));
-
-		if (!blocks)
-			return NULL;
-		book->op_blocks = blocks;
-		op = srd_calloc(OPS_A_BLOCK, sizeof(*op));
-		if (!op)
-			return NULL;
-		blocks[book->num_op_blocks++] = op;
-		for (int i = 0; i < OPS_A_BLOCK; i++) {
-			op[i].next = book->free_ops;
-			book->free_ops = &op[i];
-		}
-		op = book->free_ops;
-	}
+	if (!book->free_ops && !add_ops(book))
+		return NULL;
+	op = book->free_ops;
 	book->free_ops = op->next;
 	memcpy(&op->asked, &blank.asked,
 	       offsetof(struct srd_book_op, own) - offsetof(struct srd_book_op, asked));
 	return op;
+}
+
+struct srd_book_op *srd_book_old_op(const struct srd_book *book, uint32_t number)
+{
+	return srd_map_get(&book->ops, number);
 }
 
 static void unlink_waiting(struct srd_book_op *op)
@@ -52,7 +64,7 @@ static void unlink_waiting(struct srd_book_op *op)
 }
 
 /* A refused post: OP is at the head of its line again. */
-static void wait_first(struct srd_book_op *op)
+SRD_RARE static void wait_first(struct srd_book_op *op)
 {
 	struct srd_book_qp *qp = op->qp;
 
@@ -210,7 +222,7 @@ static void op_reaped(struct srd_book_op *op)
 	op->qp->unanswered_op = op->number;
 }
 
-static void op_fail(struct srd_book_op *op, const struct srd_ev_wc *wc)
+SRD_RARE static void op_fail(struct srd_book_op *op, const struct srd_ev_wc *wc)
 {
 	bool flush = wc->status == SRD_WC_WR_FLUSH_ERR;
 	bool *has = flush ? &op->has_flush : &op->has_own;

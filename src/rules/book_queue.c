@@ -61,6 +61,16 @@ static uint32_t num_places(uint32_t depth)
 	return size;
 }
 
+SRD_RARE static bool make_places(struct srd_book *book, struct srd_book_qp *qp)
+{
+	uint32_t size = num_places(qp->made.granted_send_wr);
+
+	qp->places = srd_calloc(size, sizeof(*qp->places));
+	qp->place_mask = size - 1;
+	book->nomem = book->nomem || !qp->places;
+	return qp->places;
+}
+
 static struct srd_place *place_slot(const struct srd_book_qp *qp, uint64_t ordinal)
 {
 	return &qp->places[ordinal & qp->place_mask];
@@ -82,16 +92,8 @@ static void set_place(struct srd_book *book, struct srd_book_qp *qp, uint64_t or
 {
 	struct srd_place *place;
 
-	if (!qp->places) {
-		uint32_t size = num_places(qp->made.granted_send_wr);
-
-		qp->places = srd_calloc(size, sizeof(*qp->places));
-		qp->place_mask = size - 1;
-		if (!qp->places) {
-			book->nomem = true;
-			return;
-		}
-	}
+	if (!qp->places && !make_places(book, qp))
+		return;
 	place = place_slot(qp, ordinal);
 	if (place->state != SRD_BOOK_FREE && place->ordinal == ordinal &&
 	    (int)place->state != state) {
@@ -122,8 +124,8 @@ const struct srd_fate *srd_book_fate(const struct srd_book_qp *qp, uint64_t wr_i
 	return fate && fate->what != SRD_FATE_NONE && fate->wr_id == wr_id ? fate : NULL;
 }
 
-static void set_fate(struct srd_book *book, struct srd_book_qp *qp, uint64_t wr_id, uint64_t time,
-		     int what)
+__attribute__((noinline)) static void set_fate(struct srd_book *book, struct srd_book_qp *qp,
+					       uint64_t wr_id, uint64_t time, int what)
 {
 	struct srd_fate *fate;
 
@@ -273,7 +275,8 @@ static void used_id(struct srd_book_qp *qp, uint64_t wr_id)
 	qp->has_id = true;
 }
 
-static void used_ah(struct srd_book *book, struct srd_book_qp *qp, uint32_t handle)
+__attribute__((noinline)) static void used_ah(struct srd_book *book, struct srd_book_qp *qp,
+					      uint32_t handle)
 {
 	struct srd_book_ah *ah = (void *)srd_book_find(book, SRD_KIND_AH, handle);
 
@@ -285,23 +288,9 @@ static void used_ah(struct srd_book *book, struct srd_book_qp *qp, uint32_t hand
 		qp->peer_ah = ah;
 }
 
-void srd_book_wr_post(struct srd_book *book, const struct srd_event *event)
+static void used_by_op(struct srd_book *book, struct srd_book_qp *qp, struct srd_book_op *op,
+		       const struct srd_ev_wr_post *post)
 {
-	const struct srd_ev_wr_post *post = (const void *)event;
-	struct srd_book_qp *qp = book->qp;
-	struct srd_book_op *op = book->op;
-	struct srd_history_entry *entry;
-
-	if (!make_room(qp)) {
-		book->nomem = true;
-		return;
-	}
-	entry = srd_history_next(&qp->posts);
-	entry->number = ++book->num_recorded;
-	memcpy(&entry->event, post, sizeof(*post));
-	qp->num_staged++;
-	if (!op)
-		return;
 	if (!op->num_posts)
 		op->first_id = post->wr_id;
 	op->last_id = post->wr_id;
@@ -315,7 +304,25 @@ void srd_book_wr_post(struct srd_book *book, const struct srd_event *event)
 		used_ah(book, qp, post->ah);
 }
 
-static void refuse_staged(struct srd_book *book, struct srd_book_qp *qp, uint64_t time)
+void srd_book_wr_post(struct srd_book *book, const struct srd_event *event)
+{
+	const struct srd_ev_wr_post *post = (const void *)event;
+	struct srd_book_qp *qp = book->qp;
+	struct srd_book_op *op = book->op;
+	struct srd_history_entry *entry;
+
+	if (!make_room(qp)) {
+		book->nomem = true;
+		return;
+	}
+	if (op)
+		used_by_op(book, qp, op, post);
+	entry = srd_history_next(&qp->posts);
+	entry->number = ++book->num_recorded;
+	memcpy(&entry->event, post, sizeof(*post));
+	qp->num_staged++;
+}
+SRD_RARE static void refuse_staged(struct srd_book *book, struct srd_book_qp *qp, uint64_t time)
 {
 	for (uint32_t i = 0; i < srd_book_num_kept(qp); i++)
 		set_fate(book, qp, srd_book_staged(qp, i)->wr_id, time, SRD_FATE_REFUSED);
@@ -383,7 +390,7 @@ static void reap(struct srd_book_qp *qp, struct srd_request *request)
 }
 
 /* In order, a completion tells of those before it that have none of their own. */
-static bool reap_silent(struct srd_book_qp *qp, uint64_t before)
+__attribute__((noinline)) static bool reap_silent(struct srd_book_qp *qp, uint64_t before)
 {
 	struct srd_request *request = NULL;
 	bool any = false;

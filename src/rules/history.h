@@ -29,7 +29,8 @@ struct srd_history {
 };
 
 /* Room for AT_LEAST events, and for SRD_HISTORY_EVENTS. 0 or -ENOMEM. */
-int srd_history_reserve(struct srd_history *history, uint32_t at_least);
+int srd_history_reserve(struct srd_history *history, uint32_t at_least)
+	__attribute__((cold, noinline));
 void srd_history_release(struct srd_history *history);
 
 /* The place of the next event, which the caller fills in. There has to be room. */

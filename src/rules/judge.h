@@ -84,7 +84,7 @@ struct srd_where {
 };
 
 void srd_judge_fail(struct srd_rules *rules, enum srd_rule rule, struct srd_where where,
-		    const char *evidence, ...) __attribute__((format(printf, 4, 5)));
+		    const char *evidence, ...) __attribute__((format(printf, 4, 5), cold));
 
 /* Behind a noun in EVIDENCE: the end of the plural, unless N is 1. */
 #define SRD_S(n) ((n) == 1 ? "" : "s")
@@ -94,7 +94,7 @@ void srd_judge_fail(struct srd_rules *rules, enum srd_rule rule, struct srd_wher
 	srd_judge_fail(rules, SRD_R_##rule, (struct srd_where){.qp = (rules)->book.qp}, __VA_ARGS__)
 
 /* Any event: look up what it is about, ask the families, take it in. */
-srd_check_fn srd_rules_judge;
+srd_check_fn srd_rules_judge __attribute__((cold, noinline));
 /* Keep EVENT for timelines. */
 void srd_rules_record(struct srd_rules *rules, const struct srd_event *event);
 /* SELECT into SELECTED; -EINVAL with a message that lists what there is. */

@@ -9,6 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of a function that hardly ever runs: kept out of the way of what runs for every request. */
+#define SRD_RARE __attribute__((cold, noinline))
+
 struct srd_map_slot {
 	uint64_t key; /* 0: free */
 	void *value;

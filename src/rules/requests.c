@@ -15,7 +15,7 @@ static uint32_t home(const struct srd_request_table *table, uint64_t wr_id)
 	return srd_map_hash(wr_id) & table->mask;
 }
 
-static int grow(struct srd_request_table *table)
+SRD_RARE static int grow(struct srd_request_table *table)
 {
 	uint32_t size = table->slots ? 2 * (table->mask + 1) : 32;
 	struct srd_request_table bigger = {.mask = size - 1, .count = table->count};
@@ -38,7 +38,8 @@ static int grow(struct srd_request_table *table)
 	return 0;
 }
 
-static struct srd_request *far_add(struct srd_request_table *table, uint64_t wr_id)
+__attribute__((noinline)) static struct srd_request *far_add(struct srd_request_table *table,
+							     uint64_t wr_id)
 {
 	uint32_t at;
 
@@ -52,7 +53,8 @@ static struct srd_request *far_add(struct srd_request_table *table, uint64_t wr_
 	return &table->slots[at];
 }
 
-static void far_remove(struct srd_request_table *table, struct srd_request *request)
+__attribute__((noinline)) static void far_remove(struct srd_request_table *table,
+						 struct srd_request *request)
 {
 	uint32_t hole = (uint32_t)(request - table->slots);
 
@@ -69,12 +71,11 @@ static void far_remove(struct srd_request_table *table, struct srd_request *requ
 	table->count--;
 }
 
-static struct srd_request *far_find(const struct srd_request_table *table, uint64_t wr_id)
+__attribute__((noinline)) static struct srd_request *
+far_search(const struct srd_request_table *table, uint64_t wr_id)
 {
 	struct srd_request *dropped = NULL;
 
-	if (!table->count)
-		return NULL;
 	for (uint32_t i = home(table, wr_id); table->slots[i].used; i = (i + 1) & table->mask) {
 		if (table->slots[i].wr_id != wr_id)
 			continue;
@@ -85,9 +86,14 @@ static struct srd_request *far_find(const struct srd_request_table *table, uint6
 	return dropped;
 }
 
+static inline struct srd_request *far_find(const struct srd_request_table *table, uint64_t wr_id)
+{
+	return table->count ? far_search(table, wr_id) : NULL;
+}
+
 /* --- all of them --- */
 
-static int make_near(struct srd_requests *requests, uint32_t depth)
+SRD_RARE static int make_near(struct srd_requests *requests, uint32_t depth)
 {
 	uint32_t size = 16;
 

@@ -52,7 +52,8 @@ struct srd_request *srd_requests_add(struct srd_requests *requests, uint64_t wr_
 /* REQUEST is one of them; every pointer to one is void after that. */
 void srd_requests_remove(struct srd_requests *requests, struct srd_request *request);
 /* Where it is not simply near. */
-struct srd_request *srd_requests_search(const struct srd_requests *requests, uint64_t wr_id);
+struct srd_request *srd_requests_search(const struct srd_requests *requests, uint64_t wr_id)
+	__attribute__((noinline));
 /* The one after REQUEST, NULL being before the first, in no certain order; NULL: no more. */
 struct srd_request *srd_requests_next(const struct srd_requests *requests,
 				      const struct srd_request *request);

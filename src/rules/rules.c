@@ -146,6 +146,7 @@ static void judge_requests(struct srd_rules *rules)
 		srd_book_resolve_post(book, post);
 		for (int f = 0; rules->request[f]; f++)
 			rules->request[f](rules, post);
+		srd_steady_learn(rules, post);
 		srd_book_apply_post(book, post);
 	}
 }

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#include <string.h>
+
 #include "book_internal.h"
 #include "steady.h"
 
 #define SGE_THEN_UD_ADDR 0x31u /* of srd_ev_wr_post.setters */
-
-static inline bool is_rdma(uint8_t opcode)
-{
-	return opcode == SRD_WR_RDMA_WRITE || opcode == SRD_WR_RDMA_READ;
-}
 
 static inline bool inside(const struct srd_book_mr *mr, uint64_t addr, uint64_t length)
 {
@@ -29,6 +26,13 @@ static inline bool gated(const struct srd_book_op *op)
 
 /* --- posting --- */
 
+/* There is a place for it among the recent ones. */
+static inline bool steady_op_begin(const struct srd_book *book, const struct srd_ev_op_begin *ev)
+{
+	return ev->ev.op && !ev->transfer && book->free_ops &&
+	       !book->recent[ev->ev.op % SRD_NUM_RECENT];
+}
+
 static inline bool steady_op_post_begin(const struct srd_book_qp *qp, const struct srd_book_op *op)
 {
 	return op && (!gated(op) || (qp->waiting == op && op->due <= qp->max_send_wr));
@@ -47,62 +51,26 @@ static inline bool steady_id(const struct srd_book_qp *qp, const struct srd_book
 	return id == qp->last_id + 1 && id > qp->top_id;
 }
 
+/* The peer of connect, or that of the last request that was found right. */
+static inline bool knows_peer(const struct srd_book_qp *qp, const struct srd_book_op *op)
+{
+	if (!op->begun.peer)
+		return qp->has_connect;
+	return qp->route.fine_for_op && qp->route.fine_peer == op->begun.peer;
+}
+
 static inline bool steady_chunk(const struct srd_book_op *op, const struct srd_ev_wr_post *post)
 {
 	uint32_t max = op->qp->max_rdma_size;
 	uint64_t offset = post->addr - op->begun.local_addr;
 
-	if (op->broken || post->num_sge != 1 || post->lkey != op->begun.lkey ||
-	    post->rkey != op->begun.rkey || post->length > max ||
+	if (op->broken || post->lkey != op->begun.lkey || post->rkey != op->begun.rkey ||
 	    post->opcode != (op->begun.kind == SRD_OP_PUT ? SRD_WR_RDMA_WRITE : SRD_WR_RDMA_READ))
 		return false;
 	if (!post->length)
 		return !srd_book_transfer(op) && !op->num_posts;
 	return offset == op->bytes && post->remote_addr - op->begun.remote_addr == offset &&
 	       (!op->num_posts || op->last_length == max);
-}
-
-/* The peer of connect, or that of the last request that was found right. */
-static inline bool knows_peer(const struct srd_book_qp *qp, const struct srd_book_op *op)
-{
-	if (!op->begun.peer)
-		return qp->has_connect;
-	return qp->route.fine && qp->route.fine_for_op && qp->route.fine_peer == op->begun.peer;
-}
-
-static inline bool steady_post(const struct srd_book_qp *qp, const struct srd_book_op *op,
-			       const struct srd_ev_wr_post *post)
-{
-	if (!(qp->made.send_ops_flags & 1u << (post->opcode & 31)) || post->inline_data)
-		return false;
-	if (!op)
-		return true;
-	return qp->open && knows_peer(qp, op) && qp->send_cq && qp->send_cq->poster == qp &&
-	       post->setters == SGE_THEN_UD_ADDR && post->wr_flags == SRD_SEND_SIGNALED &&
-	       steady_id(qp, op, post->wr_id) && steady_chunk(op, post);
-}
-
-static inline bool steady_memory(const struct srd_book_qp *qp, const struct srd_ev_wr_post *post)
-{
-	const struct srd_book_mr *mr = qp->route.mr, *remote = qp->route.remote_mr;
-	bool read = post->opcode == SRD_WR_RDMA_READ;
-	uint32_t right = read ? SRD_ACCESS_REMOTE_READ : SRD_ACCESS_REMOTE_WRITE;
-
-	if (!post->length)
-		return true;
-	return mr && remote && mr->pd == qp->pd && !post->inline_data && !post->length2 &&
-	       inside(mr, post->addr, post->length) &&
-	       inside(remote, post->remote_addr, post->length) && remote->access & right &&
-	       (!read || mr->access & SRD_ACCESS_LOCAL_WRITE);
-}
-
-/* It names what the request before it did. */
-static inline bool steady_route(const struct srd_book_route *route,
-				const struct srd_ev_wr_post *post)
-{
-	return route->lkey == post->lkey && route->rkey == post->rkey &&
-	       route->ah_handle == post->ah && route->remote_qpn == post->remote_qpn &&
-	       route->fine_qkey == post->remote_qkey;
 }
 
 static inline bool steady_place(const struct srd_book_qp *qp, uint64_t ordinal, int other,
@@ -114,14 +82,72 @@ static inline bool steady_place(const struct srd_book_qp *qp, uint64_t ordinal, 
 	       (place->length == length && place->opcode == opcode);
 }
 
-/* The session that POST, the next request of it, is in will be accepted or not. */
-static inline bool steady_request(const struct srd_book_qp *qp, const struct srd_ev_wr_post *post)
+/* Whether POST names the same as the queue pair's model and was built by the same calls. */
+static inline bool like_model(const struct srd_book_qp *qp, const struct srd_ev_wr_post *post)
 {
-	return is_rdma(post->opcode) && post->setters == SGE_THEN_UD_ADDR &&
-	       post->length <= qp->max_rdma_size && steady_route(&qp->route, post) &&
-	       steady_memory(qp, post) &&
+	const size_t names = offsetof(struct srd_ev_wr_post, lkey);
+	const size_t opcode = offsetof(struct srd_ev_wr_post, opcode);
+	const size_t calls = offsetof(struct srd_ev_wr_post, num_sge);
+	const char *model = (const char *)&qp->model, *other = (const char *)post;
+
+	return !memcmp(model + names, other + names, opcode - names) &&
+	       !memcmp(model + calls, other + calls, sizeof(*post) - calls);
+}
+
+/* Whether what POST has in common with those like it excludes all faults of that. */
+static bool is_model(const struct srd_book_qp *qp, const struct srd_ev_wr_post *post)
+{
+	const struct srd_book_mr *mr = qp->route.mr;
+
+	return qp->route.fine && post->num_sge == 1 && !post->inline_data && !post->length2 &&
+	       post->setters == SGE_THEN_UD_ADDR && post->wr_flags == SRD_SEND_SIGNALED && mr &&
+	       qp->route.remote_mr && mr->pd == qp->pd;
+}
+
+static bool declared(const struct srd_book_qp *qp, enum srd_wr_opcode opcode)
+{
+	return qp->made.send_ops_flags & 1u << opcode;
+}
+
+void srd_steady_learn(struct srd_rules *rules, const struct srd_ev_wr_post *post)
+{
+	struct srd_book_qp *qp = rules->book.qp;
+	uint32_t local, remote;
+
+	qp->model_generation = 0;
+	if (!is_model(qp, post))
+		return;
+	local = qp->route.mr->access;
+	remote = qp->route.remote_mr->access;
+	qp->model = *post;
+	qp->model_generation = rules->book.generation;
+	qp->model_writes = declared(qp, SRD_WR_RDMA_WRITE) && remote & SRD_ACCESS_REMOTE_WRITE;
+	qp->model_reads = declared(qp, SRD_WR_RDMA_READ) && remote & SRD_ACCESS_REMOTE_READ &&
+			  local & SRD_ACCESS_LOCAL_WRITE;
+}
+
+static inline bool may(const struct srd_book_qp *qp, uint8_t opcode)
+{
+	return opcode == SRD_WR_RDMA_WRITE ? qp->model_writes
+					   : opcode == SRD_WR_RDMA_READ && qp->model_reads;
+}
+
+/* The session that POST, the next request of it, is in will be accepted or not. */
+static inline bool steady_post(const struct srd_book *book, const struct srd_ev_wr_post *post)
+{
+	const struct srd_book_qp *qp = book->qp;
+	const struct srd_book_op *op = book->op;
+
+	return qp->model_generation == book->generation && like_model(qp, post) &&
+	       may(qp, post->opcode) && qp->num_staged < qp->posts.size &&
+	       post->length <= qp->max_rdma_size &&
+	       inside(qp->route.mr, post->addr, post->length) &&
+	       inside(qp->route.remote_mr, post->remote_addr, post->length) &&
 	       steady_place(qp, qp->num_posted + qp->num_staged, SRD_BOOK_TAKEN, post->length,
-			    post->opcode);
+			    post->opcode) &&
+	       (!op ||
+		(qp->open && qp->send_cq && qp->send_cq->poster == qp && post->ah == qp->last_ah &&
+		 knows_peer(qp, op) && steady_id(qp, op, post->wr_id) && steady_chunk(op, post)));
 }
 
 static bool steady_complete(struct srd_rules *rules, const struct srd_ev_session_complete *ev)
@@ -136,8 +162,7 @@ static bool steady_complete(struct srd_rules *rules, const struct srd_ev_session
 	    (uint64_t)qp->in_flight_ops + ev->num_wr > qp->max_send_wr)
 		return false;
 	/* What the requests were compared with was found right, and nothing has changed since. */
-	if (qp->num_steady != qp->num_staged || !qp->route.fine ||
-	    qp->route.generation != book->generation ||
+	if (qp->num_steady != qp->num_staged || qp->model_generation != book->generation ||
 	    qp->route.fine_for_op != (book->op != NULL) ||
 	    (book->op && qp->route.fine_peer != book->op->begun.peer))
 		return false;
@@ -170,7 +195,8 @@ static inline bool steady_wc(const struct srd_book *book, const struct srd_ev_wc
 
 static inline bool steady_op_end(const struct srd_book_op *op, const struct srd_ev_op_end *ev)
 {
-	return op && !ev->result && !op->ended && !op->in_flight && !op->num_failed;
+	return op && !ev->result && !op->ended && !op->in_flight && !op->num_failed &&
+	       !op->transfer;
 }
 
 static inline bool steady_scheduler(const struct srd_book_qp *qp,
@@ -181,38 +207,80 @@ static inline bool steady_scheduler(const struct srd_book_qp *qp,
 
 /* --- one function a type --- */
 
-/* The queue pair of EVENT, with the book's eye on it; NULL: it is not known and alive. */
-static inline struct srd_book_qp *focus_qp(struct srd_rules *rules, const struct srd_event *event)
+/* The object of EVENT; NULL: it is gone, or another than that of the last event of its kind. */
+static inline void *focus(const struct srd_book *book, enum srd_kind kind,
+			  const struct srd_event *event)
 {
-	struct srd_book *book = &rules->book;
-	struct srd_thing *thing = srd_book_find(book, SRD_KIND_QP, event->object);
+	struct srd_thing *thing = book->last[kind];
 
-	if (!thing || !thing->alive)
-		return NULL;
-	book->thing = thing;
-	book->qp = (struct srd_book_qp *)thing;
-	book->op = event->op ? srd_book_op(book, event->op) : NULL;
-	return book->qp;
+	return thing && thing->handle == event->object && thing->alive ? thing : NULL;
 }
 
 static inline struct srd_book_cq *focus_cq(struct srd_rules *rules, const struct srd_event *event)
 {
-	struct srd_book *book = &rules->book;
-	struct srd_thing *thing = srd_book_find(book, SRD_KIND_CQ, event->object);
-
-	if (!thing || !thing->alive)
-		return NULL;
-	book->thing = thing;
-	book->cq = (struct srd_book_cq *)thing;
-	return book->cq;
+	return rules->book.cq = focus(&rules->book, SRD_KIND_CQ, event);
 }
+
+/* The queue pair of EVENT, with the book's eye on it and the op; NULL: one is not at hand. */
+static inline struct srd_book_qp *focus_qp(struct srd_rules *rules, const struct srd_event *event)
+{
+	struct srd_book *book = &rules->book;
+
+	book->op = NULL;
+	if (event->op) {
+		book->op = book->recent[event->op % SRD_NUM_RECENT];
+		if (!book->op || book->op->number != event->op)
+			return NULL;
+	}
+	return book->qp = focus(book, SRD_KIND_QP, event);
+}
+
+/*
+ * No short way for EVENT. Or there is one, but its object was not the last of its kind: it is
+ * now.
+ */
+__attribute__((noinline)) static void otherwise(struct srd_rules *rules,
+						const struct srd_event *event)
+{
+	struct srd_book *book = &rules->book;
+	enum srd_kind kind = book->kind_of[event->type];
+	const struct srd_thing *last = book->last[kind];
+
+	if ((!last || last->handle != event->object) && srd_book_search(book, kind, event->object))
+		rules->take[event->type](rules, event);
+	else
+		srd_rules_judge(rules, event);
+}
+
+/*
+ * Each of these runs once a transfer or more often: where the whole program is optimised at
+ * once, what they call becomes part of them.
+ */
+static srd_check_fn take_op_begin __attribute__((flatten));
+static srd_check_fn take_op_post_begin __attribute__((flatten));
+static srd_check_fn take_session_start __attribute__((flatten));
+static srd_check_fn take_wr_post __attribute__((flatten));
+static srd_check_fn take_session_complete __attribute__((flatten));
+static srd_check_fn take_op_post_end __attribute__((flatten));
+static srd_check_fn take_op_end __attribute__((flatten));
+static srd_check_fn take_scheduler_state __attribute__((flatten));
+static srd_check_fn take_dev_request __attribute__((flatten));
+static srd_check_fn take_wc __attribute__((flatten));
+static srd_check_fn take_cq_poll __attribute__((flatten));
+static srd_check_fn take_dev_cqe __attribute__((flatten));
+static srd_check_fn take_dev_place __attribute__((flatten));
+static srd_check_fn take_dev_packet __attribute__((flatten));
 
 static void take_op_begin(struct srd_rules *rules, const struct srd_event *event)
 {
-	if (focus_qp(rules, event) && !((const struct srd_ev_op_begin *)event)->transfer)
-		srd_book_op_begin(&rules->book, event);
+	struct srd_book *book = &rules->book;
+
+	book->op = NULL;
+	book->qp = focus(book, SRD_KIND_QP, event);
+	if (book->qp && steady_op_begin(book, (const void *)event))
+		srd_book_op_begin(book, event);
 	else
-		srd_rules_judge(rules, event);
+		otherwise(rules, event);
 }
 
 static void take_op_post_begin(struct srd_rules *rules, const struct srd_event *event)
@@ -222,7 +290,7 @@ static void take_op_post_begin(struct srd_rules *rules, const struct srd_event *
 	if (qp && steady_op_post_begin(qp, rules->book.op))
 		srd_book_op_post_begin(&rules->book, event);
 	else
-		srd_rules_judge(rules, event);
+		otherwise(rules, event);
 }
 
 static void take_session_start(struct srd_rules *rules, const struct srd_event *event)
@@ -230,18 +298,18 @@ static void take_session_start(struct srd_rules *rules, const struct srd_event *
 	if (focus_qp(rules, event) && steady_start(rules->book.op))
 		srd_book_session_start(&rules->book, event);
 	else
-		srd_rules_judge(rules, event);
+		otherwise(rules, event);
 }
 
 static void take_wr_post(struct srd_rules *rules, const struct srd_event *event)
 {
 	struct srd_book_qp *qp = focus_qp(rules, event);
 
-	if (qp && steady_post(qp, rules->book.op, (const void *)event)) {
-		qp->num_steady += steady_request(qp, (const void *)event);
+	if (qp && steady_post(&rules->book, (const void *)event)) {
+		qp->num_steady++;
 		srd_book_wr_post(&rules->book, event);
 	} else {
-		srd_rules_judge(rules, event);
+		otherwise(rules, event);
 	}
 }
 
@@ -250,7 +318,7 @@ static void take_session_complete(struct srd_rules *rules, const struct srd_even
 	if (focus_qp(rules, event) && steady_complete(rules, (const void *)event))
 		srd_book_session_complete(&rules->book, event);
 	else
-		srd_rules_judge(rules, event);
+		otherwise(rules, event);
 }
 
 static void take_op_post_end(struct srd_rules *rules, const struct srd_event *event)
@@ -260,7 +328,7 @@ static void take_op_post_end(struct srd_rules *rules, const struct srd_event *ev
 	if (qp && steady_post_end(qp, rules->book.op, (const void *)event))
 		srd_book_op_post_end(&rules->book, event);
 	else
-		srd_rules_judge(rules, event);
+		otherwise(rules, event);
 }
 
 static void take_op_end(struct srd_rules *rules, const struct srd_event *event)
@@ -268,7 +336,7 @@ static void take_op_end(struct srd_rules *rules, const struct srd_event *event)
 	if (focus_qp(rules, event) && steady_op_end(rules->book.op, (const void *)event))
 		srd_book_op_end(&rules->book, event);
 	else
-		srd_rules_judge(rules, event);
+		otherwise(rules, event);
 }
 
 static void take_scheduler_state(struct srd_rules *rules, const struct srd_event *event)
@@ -276,7 +344,7 @@ static void take_scheduler_state(struct srd_rules *rules, const struct srd_event
 	const struct srd_book_qp *qp = focus_qp(rules, event);
 
 	if (!qp || !steady_scheduler(qp, (const void *)event))
-		srd_rules_judge(rules, event);
+		otherwise(rules, event);
 }
 
 static void take_dev_request(struct srd_rules *rules, const struct srd_event *event)
@@ -284,10 +352,11 @@ static void take_dev_request(struct srd_rules *rules, const struct srd_event *ev
 	const struct srd_ev_dev_request *ev = (const void *)event;
 	const struct srd_book_qp *qp = focus_qp(rules, event);
 
-	if (qp && steady_place(qp, ev->ordinal, SRD_BOOK_POSTED, ev->length, ev->opcode))
+	if (qp && qp->places &&
+	    steady_place(qp, ev->ordinal, SRD_BOOK_POSTED, ev->length, ev->opcode))
 		srd_book_dev_request(&rules->book, event);
 	else
-		srd_rules_judge(rules, event);
+		otherwise(rules, event);
 }
 
 static void take_wc(struct srd_rules *rules, const struct srd_event *event)
@@ -303,7 +372,7 @@ static void take_wc(struct srd_rules *rules, const struct srd_event *event)
 			return;
 		}
 	}
-	srd_rules_judge(rules, event);
+	otherwise(rules, event);
 }
 
 static void take_cq_poll(struct srd_rules *rules, const struct srd_event *event)
@@ -311,7 +380,7 @@ static void take_cq_poll(struct srd_rules *rules, const struct srd_event *event)
 	if (focus_cq(rules, event))
 		srd_book_cq_poll(&rules->book, event);
 	else
-		srd_rules_judge(rules, event);
+		otherwise(rules, event);
 }
 
 static void take_dev_cqe(struct srd_rules *rules, const struct srd_event *event)
@@ -323,11 +392,10 @@ static void take_dev_cqe(struct srd_rules *rules, const struct srd_event *event)
 static void take_dev_place(struct srd_rules *rules, const struct srd_event *event)
 {
 	const struct srd_ev_dev_place *ev = (const void *)event;
-	const struct srd_thing *thing = srd_book_find(&rules->book, SRD_KIND_MR, event->object);
+	const struct srd_book_mr *mr = focus(&rules->book, SRD_KIND_MR, event);
 
-	if (!thing || !thing->alive ||
-	    !inside((const struct srd_book_mr *)thing, ev->addr, ev->length))
-		srd_rules_judge(rules, event);
+	if (!mr || !inside(mr, ev->addr, ev->length))
+		otherwise(rules, event);
 }
 
 /* No rule is about packets, and nothing of the book. */

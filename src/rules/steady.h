@@ -13,5 +13,7 @@
 
 /* What takes in events of TYPE once one has come; srd_rules_judge where it has no short way. */
 srd_check_fn *srd_steady_fn(enum srd_event_type type);
+/* POST of the queue pair in focus was judged and is about to be taken in: those like it are right. */
+void srd_steady_learn(struct srd_rules *rules, const struct srd_ev_wr_post *post);
 
 #endif

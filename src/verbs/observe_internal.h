@@ -58,14 +58,15 @@ static inline void srd_observer_clock(struct srd_observer *o)
 /* Show an event of now; where nobody watches, the clock is not even read. */
 static inline void srd_observer_emit(struct srd_observer *o, struct srd_event *ev)
 {
-	if (!o->stream->num_readers)
+	if (!o->stream->fn)
 		return;
 	srd_observer_clock(o);
 	srd_stream_emit(o->stream, ev);
 }
 
 /* VERB answered with RESULT, where positive an errno that is to be shown. Returns RESULT. */
-int srd_observer_failed(struct srd_observer *o, enum srd_verb verb, int result, uint32_t host);
+int srd_observer_failed(struct srd_observer *o, enum srd_verb verb, int result, uint32_t host)
+	__attribute__((cold));
 static inline int srd_observer_answer(struct srd_observer *o, enum srd_verb verb, int result,
 				      uint32_t host)
 {
@@ -83,7 +84,7 @@ void srd_session_destroy(struct srd_session *session);
 void srd_session_end(struct srd_observer *o, struct srd_qp *qp, enum srd_session_misuse what,
 		     enum srd_verb verb);
 void srd_session_misuse(struct srd_observer *o, struct srd_qp *qp, enum srd_session_misuse what,
-			enum srd_verb verb);
+			enum srd_verb verb) __attribute__((cold));
 /* The queue pair whose open session forbids a poll of CQ; NULL: none. */
 struct srd_qp *srd_session_on(struct srd_observer *o, const struct srd_cq *cq);
 /* Show one completion. */

@@ -25,7 +25,7 @@ struct srd_error {
  * can end with `return srd_error_set(...)`. A message that is too long is cut.
  */
 int srd_error_set(struct srd_error *error, int code, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+	__attribute__((format(printf, 3, 4), cold));
 
 #pragma GCC visibility pop
 

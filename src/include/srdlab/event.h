@@ -44,7 +44,8 @@ struct srd_stream {
 	uint64_t now;
 	uint32_t line;
 	uint32_t op;
-	srd_event_fn *fn; /* where events go: the one reader, or what calls all; NULL: nobody reads */
+	/* where events go: the one reader, or what calls them all; NULL: nobody reads */
+	srd_event_fn *fn;
 	void *reader;
 	uint32_t num_ops; /* numbers given to ops so far */
 	uint32_t num_readers;
