@@ -54,10 +54,12 @@ sets.judge = {
 sets.sandbox = {
 	{ "memory", kind = "size", arg = "SIZE", default = "256MiB", group = "What a script may do",
 		range = { 2 ^ 20, 2 ^ 40 },
-		help = "Memory that the Lua of one scenario may use." },
+		help = "Memory that the Lua of one scenario may use. The process of a plug-in may hold 1 GiB "
+			.. "more, in all." },
 	{ "scenario-timeout", kind = "time", arg = "TIME", default = "60s", group = "What a script may do",
 		range = { 10 ^ 6, 10 ^ 15 },
-		help = "Wall time that one scenario may take before it fails." },
+		help = "Wall time that one scenario may take before it fails; to load a plug-in too, but 3 s at "
+			.. "least and 10 s at most." },
 	{ "unsafe-lua", kind = "flag", group = "What a script may do",
 		help = "Give scripts the io, os and package libraries too. They can then read and write "
 			.. "files and start programs." },

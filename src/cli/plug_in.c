@@ -14,7 +14,10 @@
 #include "qp/scheduler.h"
 #include "verbs/alloc.h"
 
-#define PROBE_TIME UINT64_C(10000000000) /* ns to load the plug-ins */
+#define PROBE_TIME UINT64_C(10000000000) /* ns to load the plug-ins, at most */
+
+/* Bytes that the process may hold beside the script's: the program's, the hosts', the plug-in's. */
+#define MEMORY_MORE (UINT64_C(1) << 30)
 
 const char *srd_cli_plug_in_skip(const struct srd_scenario_info *info)
 {
@@ -24,12 +27,25 @@ const char *srd_cli_plug_in_skip(const struct srd_scenario_info *info)
 	return "no tag \"contract\": it says nothing about a plug-in";
 }
 
-int srd_cli_plug_in_probe(const char *queue_pair, const char *scheduler, struct srd_error *error)
+/* Of a limit of the time of a scenario, in ns. */
+static uint64_t probe_time(uint64_t limit)
+{
+	uint64_t time = limit < PROBE_TIME ? limit : PROBE_TIME;
+
+	return time > SRD_PLUGIN_GRACE ? time - SRD_PLUGIN_GRACE : 0;
+}
+
+int srd_cli_plug_in_probe(const char *queue_pair, const char *scheduler,
+			  const struct srd_sandbox *sandbox, struct srd_error *error)
 {
 	json_t *object =
 		json_pack("{s:s?, s:s?}", "queue_pair", queue_pair, "scheduler", scheduler);
 	char *request = object ? json_dumps(object, 0) : NULL;
-	struct srd_plugin_work work = {.request = request, .time_limit = PROBE_TIME};
+	struct srd_plugin_work work = {
+		.request = request,
+		.time_limit = probe_time(sandbox->time_limit),
+		.memory = MEMORY_MORE + sandbox->memory_limit,
+	};
 	struct srd_plugin_answer answer = {0};
 	int rc;
 
@@ -71,6 +87,7 @@ char *srd_cli_plug_in_execute(const char *request, const char *path, int line,
 		.request = request,
 		.twice = config->backend->can & SRD_VERBS_CAN_VIRTUAL_TIME,
 		.time_limit = config->sandbox.time_limit,
+		.memory = MEMORY_MORE + config->sandbox.memory_limit,
 		.num_readers = config->num_readers,
 	};
 	struct srd_plugin_answer answer;

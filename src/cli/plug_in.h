@@ -7,9 +7,11 @@
 
 /*
  * Whether the plug-ins can be loaded, tried in another process. QUEUE_PAIR, SCHEDULER: paths;
- * NULL: srdlab's own. 0, or a negative errno with *error.
+ * NULL: srdlab's own. SANDBOX says for how long, but 3 s at least and 10 s at most, and with
+ * how much memory. 0, or a negative errno with *error.
  */
-int srd_cli_plug_in_probe(const char *queue_pair, const char *scheduler, struct srd_error *error);
+int srd_cli_plug_in_probe(const char *queue_pair, const char *scheduler,
+			  const struct srd_sandbox *sandbox, struct srd_error *error);
 
 /* Why the scenario says nothing about a plug-in; NULL: it does. */
 const char *srd_cli_plug_in_skip(const struct srd_scenario_info *info);

@@ -31,15 +31,21 @@ struct replay {
 static int read_file(struct replay *replay, struct srd_error *error)
 {
 	const char *path = replay->options->arguments.items[0];
+	struct srd_sandbox sandbox;
 	int rc = srd_cli_replay_read(path, &replay->file, error);
 
 	if (rc)
 		return rc;
+	sandbox = (struct srd_sandbox){
+		.memory_limit = replay->file.memory,
+		.time_limit = replay->file.scenario_timeout,
+	};
 	if (replay->file.unsafe_lua && !replay->options->unsafe_lua)
 		return srd_error_set(error, -EPERM,
 				     "this run had --unsafe-lua: look at the script in the file, "
 				     "then give --unsafe-lua here too");
-	return srd_cli_plug_in_probe(replay->file.queue_pair, replay->file.scheduler, error);
+	return srd_cli_plug_in_probe(replay->file.queue_pair, replay->file.scheduler, &sandbox,
+				     error);
 }
 
 static int open_streams(struct replay *replay, struct srd_error *error)

@@ -463,6 +463,7 @@ int srd_cli_run(const struct srd_cli_run_options *options)
 {
 	struct run *run = srd_calloc(1, sizeof(*run));
 	struct srd_error error = {0};
+	const struct srd_sandbox sandbox = srd_cli_sandbox(&options->sandbox);
 	int rc = -ENOMEM;
 
 	if (!run) {
@@ -476,7 +477,7 @@ int srd_cli_run(const struct srd_cli_run_options *options)
 	rc = srd_cli_lab(&options->lab, &options->judge, &run->profile, &run->config, &error);
 	if (!rc)
 		rc = srd_cli_plug_in_probe(options->plug_in.queue_pair, options->plug_in.scheduler,
-					   &error);
+					   &sandbox, &error);
 	if (!rc)
 		rc = prepare(run, &error);
 	if (!rc)

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include "plugin/blame.h"
+#include "verbs/units.h"
 
 #define STACK_SIZE   65536
 #define MAX_FRAMES   64
@@ -27,8 +29,9 @@
 
 static struct {
 	int fd; /* -1: nothing is told */
-	pid_t owner;
+	pid_t owner, process, parent;
 	void (*flush)(void);
+	struct srd_blame_page *page;
 	const char *where; /* NULL: none of the plug-in's functions runs */
 	const void *self;  /* where the program is loaded */
 	size_t used;
@@ -125,6 +128,7 @@ static void tell(void)
 {
 	size_t done = 0;
 
+	srd_blame_process();
 	if (state.flush)
 		state.flush();
 	while (state.fd >= 0 && done < state.used) {
@@ -156,19 +160,37 @@ static void begin(void)
 	add("%c", SRD_TOLD_BLAME);
 }
 
+void srd_blame_stopped(const struct srd_blame_page *page, const char *how, char *text, size_t size)
+{
+	char memory[24], doing[sizeof(page->doing)];
+
+	snprintf(doing, sizeof(doing), "%.*s", (int)sizeof(doing) - 1, page->doing);
+	if (page->memory)
+		snprintf(text, size, "the plug-in takes more than %s of memory%s: it was %s",
+			 srd_units_format(SRD_UNIT_SIZE, page->memory, memory, sizeof(memory)),
+			 doing, how);
+	else
+		snprintf(text, size, "the plug-in hangs%s: it was %s when %s time was over", doing,
+			 how, page->loading ? "its" : "the scenario's");
+}
+
 static void handle(int number, siginfo_t *info, void *context)
 {
-	const char *in = state.where ? " in " : "", *where = state.where ? state.where : "";
+	char text[512];
 
 	if (state.fd < 0)
 		return; /* the handler is reset: it dies of the signal now */
 	begin();
-	if (number == SIGALRM)
-		add("the plug-in hangs%s%s: it was stopped when the scenario's time was over", in,
-		    where);
-	else
-		add("the plug-in crashed%s%s: signal %d (%s)", in, where, number,
+	if (number == SIGALRM && info->si_code == SI_USER && info->si_pid == state.parent) {
+		srd_blame_stopped(state.page, "stopped", text, sizeof(text));
+		add("%s", text);
+	} else if (number == SIGALRM) {
+		add("the plug-in was ended by an alarm of its own%s: signal %d (%s)",
+		    state.page->doing, number, sigdescr_np(number));
+	} else {
+		add("the plug-in crashed%s: signal %d (%s)", state.page->doing, number,
 		    sigdescr_np(number));
+	}
 	add_stack(interrupted(context));
 	tell();
 	leave();
@@ -176,11 +198,10 @@ static void handle(int number, siginfo_t *info, void *context)
 
 static void left(int status, void *arg)
 {
-	if (state.fd < 0)
+	if (state.fd < 0 || getpid() != state.process)
 		return;
 	begin();
-	add("the plug-in called exit(%d)%s%s", status, state.where ? " in " : "",
-	    state.where ? state.where : "");
+	add("the plug-in called exit(%d)%s", status, state.page->doing);
 	add_stack(NULL);
 	tell();
 }
@@ -210,7 +231,17 @@ void srd_blame_call(const char *format, ...)
 	leave();
 }
 
-int srd_blame_start(int fd, void (*flush)(void), struct srd_error *error)
+/* Before a fork: what both processes then do with one seam and one pipe is no run any more. */
+static void forks(void)
+{
+	if (state.fd >= 0 && getpid() == state.process)
+		srd_blame_call("the plug-in forks%s: a queue pair and its memory are those of one "
+			       "process",
+			       state.page->doing);
+}
+
+int srd_blame_start(int fd, void (*flush)(void), struct srd_blame_page *page,
+		    struct srd_error *error)
 {
 	static char stack[STACK_SIZE];
 	const stack_t alternate = {.ss_sp = stack, .ss_size = sizeof(stack)};
@@ -223,8 +254,12 @@ int srd_blame_start(int fd, void (*flush)(void), struct srd_error *error)
 	look_up((void *)(uintptr_t)srd_blame_start, &info);
 	state.self = info.dli_fbase;
 	state.owner = gettid();
+	state.process = getpid();
+	state.parent = getppid();
 	state.flush = flush;
-	if (sigaltstack(&alternate, NULL) || on_exit(left, NULL))
+	state.page = page;
+	if (sigaltstack(&alternate, NULL) || on_exit(left, NULL) ||
+	    pthread_atfork(forks, NULL, NULL))
 		return srd_error_set(error, -errno, "no handlers for a crash: %m");
 	for (size_t i = 0; i < sizeof(crashes) / sizeof(crashes[0]); i++)
 		sigaction(crashes[i], &action, NULL);
@@ -238,17 +273,50 @@ void srd_blame_stop(void)
 	state.fd = -1;
 }
 
+void srd_blame_closed(void)
+{
+	state.page->closed = 1;
+}
+
+void srd_blame_process(void)
+{
+	if (getpid() != state.process)
+		_exit(BLAME_STATUS);
+}
+
+void srd_blame_load(const char *path, const char *role)
+{
+	state.page->loading = 1;
+	snprintf(state.page->doing, sizeof(state.page->doing), " while %s was loaded as the %s",
+		 path, role);
+}
+
+void srd_blame_loaded(void)
+{
+	state.page->loading = 0;
+	state.page->doing[0] = '\0';
+}
+
+static void follow(const char *where)
+{
+	state.where = where;
+	if (where)
+		stpcpy(stpcpy(state.page->doing, " in "), where);
+	else
+		state.page->doing[0] = '\0';
+}
+
 const char *srd_blame_enter(const char *where)
 {
 	const char *before = state.where;
 
-	state.where = where;
+	follow(where);
 	return before;
 }
 
 void srd_blame_leave(const char *before)
 {
-	state.where = before;
+	follow(before);
 }
 
 void srd_blame_thread(const char *call)

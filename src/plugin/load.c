@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plugin/blame.h"
 #include "plugin/load.h"
 
 /* A function of a table. */
@@ -111,7 +112,10 @@ int srd_plugin_load_queue_pair(const char *path, const struct srd_queue_pair_ops
 	static const char symbol[] = "srdlab_queue_pair_v1";
 	const struct srd_queue_pair_ops *(*way_in)(void);
 	void *function;
-	int rc = load(path, symbol, &function, error);
+	int rc;
+
+	srd_blame_load(path, "queue pair");
+	rc = load(path, symbol, &function, error);
 
 	if (rc)
 		return rc;
@@ -119,6 +123,7 @@ int srd_plugin_load_queue_pair(const char *path, const struct srd_queue_pair_ops
 	*out = way_in();
 	rc = check(path, symbol, *out, queue_pair_parts,
 		   sizeof(queue_pair_parts) / sizeof(queue_pair_parts[0]), error);
+	srd_blame_loaded();
 	return rc ? rc : check_peers(path, *out, error);
 }
 
@@ -128,12 +133,16 @@ int srd_plugin_load_scheduler(const char *path, const struct srd_scheduler_ops *
 	static const char symbol[] = "srdlab_scheduler_v1";
 	const struct srd_scheduler_ops *(*way_in)(void);
 	void *function;
-	int rc = load(path, symbol, &function, error);
+	int rc;
 
+	srd_blame_load(path, "scheduler");
+	rc = load(path, symbol, &function, error);
 	if (rc)
 		return rc;
 	way_in = (const struct srd_scheduler_ops *(*)(void))(uintptr_t)function;
 	*out = way_in();
-	return check(path, symbol, *out, scheduler_parts,
-		     sizeof(scheduler_parts) / sizeof(scheduler_parts[0]), error);
+	rc = check(path, symbol, *out, scheduler_parts,
+		   sizeof(scheduler_parts) / sizeof(scheduler_parts[0]), error);
+	srd_blame_loaded();
+	return rc;
 }

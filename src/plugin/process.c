@@ -21,7 +21,8 @@
 
 #define EVENT_ROOM   262144
 #define ANSWER_LIMIT ((size_t)16 << 20)
-#define GRACE        UINT64_C(3000000000) /* ns: for its own end, then for telling where it hangs */
+#define GRACE        SRD_PLUGIN_GRACE   /* for its own end, then for telling where it hangs */
+#define LOOK         UINT64_C(50000000) /* ns from one look at its memory to the next */
 
 struct process {
 	pid_t pid; /* 0: it is gone */
@@ -29,6 +30,10 @@ struct process {
 	int answer_fd, events_fd; /* -1: at its end */
 	int pid_fd;               /* readable when it is gone; -1: this kernel has none */
 	bool gone;                /* who holds the pipes now is a child of its */
+	bool killed;              /* it took no signal */
+	bool outlived;            /* it closed its pipes and went on */
+	bool too_large;
+	struct srd_blame_page *page; /* shared with it; NULL: none yet */
 	char *answer;
 	size_t answered, answer_room;
 	char *events; /* not yet looked at */
@@ -56,17 +61,19 @@ static uint64_t monotonic(void)
 
 /* --- starting --- */
 
-static int execute(struct process *p, int request, int answer, int events, struct srd_error *error)
+static int execute(struct process *p, int request, int answer, int events, int page,
+		   struct srd_error *error)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
-	char numbers[3][12];
-	char *argv[] = {(char *)SRD_PLUGIN_PROCESS, numbers[0], numbers[1], numbers[2], NULL};
+	const int fds[] = {request, answer, events, page};
+	char numbers[4][12];
+	char *argv[] = {
+		(char *)SRD_PLUGIN_PROCESS, numbers[0], numbers[1], numbers[2], numbers[3], NULL};
 	int rc;
 
-	snprintf(numbers[0], sizeof(numbers[0]), "%d", request);
-	snprintf(numbers[1], sizeof(numbers[1]), "%d", answer);
-	snprintf(numbers[2], sizeof(numbers[2]), "%d", events);
+	for (int i = 0; i < 4; i++)
+		snprintf(numbers[i], sizeof(numbers[i]), "%d", fds[i]);
 	rc = posix_spawn_file_actions_init(&actions);
 	if (rc)
 		return srd_error_set(error, -rc, "no process can be started: %s", strerror(rc));
@@ -74,11 +81,8 @@ static int execute(struct process *p, int request, int answer, int events, struc
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
 	/* To itself: the process keeps it. What the plug-in prints must not be a report. */
-	rc = posix_spawn_file_actions_adddup2(&actions, request, request);
-	if (!rc)
-		rc = posix_spawn_file_actions_adddup2(&actions, answer, answer);
-	if (!rc)
-		rc = posix_spawn_file_actions_adddup2(&actions, events, events);
+	for (int i = 0; i < 4 && !rc; i++)
+		rc = posix_spawn_file_actions_adddup2(&actions, fds[i], fds[i]);
 	if (!rc)
 		rc = posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
 	if (!rc)
@@ -92,17 +96,42 @@ static int execute(struct process *p, int request, int answer, int events, struc
 	return rc ? srd_error_set(error, -rc, "no process can be started: %s", strerror(rc)) : 0;
 }
 
+/* The page that is shared with P, as a file; -1 with *error. */
+static int share_page(struct process *p, struct srd_error *error)
+{
+	int page = memfd_create("page", MFD_CLOEXEC);
+	void *at = MAP_FAILED;
+
+	if (page >= 0 && !ftruncate(page, sizeof(*p->page)))
+		at = mmap(NULL, sizeof(*p->page), PROT_READ | PROT_WRITE, MAP_SHARED, page, 0);
+	if (at != MAP_FAILED) {
+		p->page = at;
+		return page;
+	}
+	srd_error_set(error, -errno, "no page to share with a process: %m");
+	if (page >= 0)
+		close(page);
+	return -1;
+}
+
 static int start(struct process *p, int request, struct srd_error *error)
 {
-	int answer[2], events[2], rc;
+	int answer[2], events[2], page, rc;
 
 	p->events = srd_malloc(EVENT_ROOM);
 	if (!p->events)
 		return srd_error_set(error, -ENOMEM, "out of memory");
-	if (pipe2(answer, O_CLOEXEC))
-		return srd_error_set(error, -errno, "no pipe to a process: %m");
+	page = share_page(p, error);
+	if (page < 0)
+		return error->code;
+	if (pipe2(answer, O_CLOEXEC)) {
+		rc = srd_error_set(error, -errno, "no pipe to a process: %m");
+		close(page);
+		return rc;
+	}
 	if (pipe2(events, O_CLOEXEC)) {
 		rc = srd_error_set(error, -errno, "no pipe to a process: %m");
+		close(page);
 		close(answer[0]);
 		close(answer[1]);
 		return rc;
@@ -112,7 +141,8 @@ static int start(struct process *p, int request, struct srd_error *error)
 	/* When it is gone, what is there is all, though a child of its may hold the other end. */
 	fcntl(p->answer_fd, F_SETFL, O_NONBLOCK);
 	fcntl(p->events_fd, F_SETFL, O_NONBLOCK);
-	rc = execute(p, request, answer[1], events[1], error);
+	rc = execute(p, request, answer[1], events[1], page, error);
+	close(page);
 	close(answer[1]);
 	close(events[1]);
 	return rc;
@@ -293,11 +323,25 @@ static bool open_still(const struct process *p)
 	return p->answer_fd >= 0 || p->events_fd >= 0;
 }
 
-/* It is at its end, or it has closed what it should have left open. */
+/* Whether it has ended, or does within the time: its pipes are closed a little before. */
+static bool ends(const struct process *p)
+{
+	const struct timespec nap = {.tv_nsec = 1000000};
+	uint64_t deadline = monotonic() + GRACE / 2;
+	siginfo_t info = {0};
+
+	while (!waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOHANG | WNOWAIT) && !info.si_pid &&
+	       monotonic() < deadline)
+		nanosleep(&nap, NULL);
+	return info.si_pid != 0;
+}
+
+/* It is at its end, or it has closed what it should have left open, or it is to end now. */
 static void reap(struct process *p)
 {
 	if (!p->pid)
 		return;
+	p->outlived = !p->killed && !open_still(p) && !ends(p);
 	kill(-p->pid, SIGKILL);
 	kill(p->pid, SIGKILL);
 	while (waitpid(p->pid, &p->status, 0) < 0 && errno == EINTR)
@@ -344,21 +388,66 @@ static int exchange(struct following *f, uint64_t deadline, struct srd_error *er
 
 static void send_signal(struct following *f, int number)
 {
-	for (int i = 0; i < f->num; i++)
-		if (f->processes[i].pid && open_still(&f->processes[i]))
-			kill(f->processes[i].pid, number);
+	for (int i = 0; i < f->num; i++) {
+		struct process *p = &f->processes[i];
+
+		if (!p->pid || !open_still(p))
+			continue;
+		p->killed = number == SIGKILL;
+		kill(p->pid, number);
+	}
+}
+
+/* Bytes that are resident; 0: unknown. */
+static uint64_t resident(const struct process *p)
+{
+	unsigned long pages = 0;
+	char path[40];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", (int)p->pid);
+	file = fopen(path, "re");
+	if (file && fscanf(file, "%*u %lu", &pages) != 1)
+		pages = 0;
+	if (file)
+		fclose(file);
+	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Whether one has taken more than it may, which its page then says. */
+static bool too_much(struct following *f)
+{
+	bool any = false;
+
+	for (int i = 0; i < f->num; i++) {
+		struct process *p = &f->processes[i];
+
+		if (!f->work->memory || !open_still(p) || resident(p) <= f->work->memory)
+			continue;
+		p->page->memory = f->work->memory;
+		p->too_large = true;
+		any = true;
+	}
+	return any;
 }
 
 /* First it may end by itself, then it is asked where it is, then it is killed. */
 static int follow(struct following *f, struct srd_error *error)
 {
 	static const int signals[] = {SIGALRM, SIGKILL};
-	uint64_t deadline = monotonic() + f->work->time_limit + GRACE;
+	uint64_t deadline = monotonic() + f->work->time_limit + GRACE, look = 0;
 	size_t next = 0;
 
 	while (open_still(&f->processes[0]) || (f->num > 1 && open_still(&f->processes[1]))) {
-		int rc = exchange(f, deadline, error);
+		uint64_t now = monotonic();
+		int rc;
 
+		if (!next && now >= look) {
+			look = now + LOOK;
+			if (too_much(f))
+				deadline = now;
+		}
+		rc = exchange(f, !next && look < deadline ? look : deadline, error);
 		if (rc)
 			return rc;
 		if (monotonic() < deadline)
@@ -381,15 +470,25 @@ static bool well(const struct process *p)
 }
 
 /* The process died and has not said why. */
-static char *death(const struct process *p)
+static char *death(struct process *p)
 {
 	const char *when = p->answered ? ", after the scenario" : "";
+	char *doing = p->page->doing;
+	char text[512];
 
+	doing[sizeof(p->page->doing) - 1] = '\0';
+	if (p->killed) {
+		srd_blame_stopped(p->page, "killed, as it took no signal,", text, sizeof(text));
+		return srd_strdup(text);
+	}
+	if (p->outlived || (p->page->closed && WIFEXITED(p->status)))
+		return srd_asprintf("the plug-in closed descriptors that are not its own%s", when);
 	if (WIFSIGNALED(p->status))
-		return srd_asprintf("the plug-in's process was killed by signal %d (%s)%s",
-				    WTERMSIG(p->status), strsignal(WTERMSIG(p->status)), when);
-	return srd_asprintf("the plug-in ended its process with status %d%s",
-			    WEXITSTATUS(p->status), when);
+		return srd_asprintf("the plug-in's process was killed by signal %d (%s)%s%s",
+				    WTERMSIG(p->status), strsignal(WTERMSIG(p->status)), when,
+				    doing);
+	return srd_asprintf("the plug-in ended its process with status %d%s%s",
+			    WEXITSTATUS(p->status), when, doing);
 }
 
 static int judge(struct process *p, struct srd_plugin_answer *answer, struct srd_error *error)
@@ -425,7 +524,7 @@ static int judge_all(struct following *f, struct srd_error *error)
 		f->answer->difference[0] = '\0';
 	if (f->num == 2 && !(well(p) && well(p + 1))) {
 		f->answer->difference[0] = '\0';
-		if (well(p))
+		if (well(p) || (p[1].too_large && !p->too_large))
 			p++;
 	}
 	return judge(p, f->answer, error);
@@ -440,6 +539,8 @@ static void release(struct process *p)
 		close(p->answer_fd);
 	if (p->events_fd >= 0)
 		close(p->events_fd);
+	if (p->page)
+		munmap(p->page, sizeof(*p->page));
 	srd_free(p->answer);
 	srd_free(p->events);
 }

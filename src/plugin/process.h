@@ -13,13 +13,17 @@
 #include <srdlab/error.h>
 #include <srdlab/event.h>
 
+/* Of time_limit: for the process to end by itself, ns. */
+#define SRD_PLUGIN_GRACE UINT64_C(3000000000)
+
 /* argv[0] of such a process. */
 #define SRD_PLUGIN_PROCESS "srdlab-plug-in"
 
 struct srd_plugin_work {
 	const char *request; /* text, handed to the process as it is */
 	bool twice;          /* in two processes */
-	uint64_t time_limit; /* wall ns until the process is told to stop */
+	uint64_t time_limit; /* wall ns that it has; it is told to stop a little later */
+	uint64_t memory;     /* bytes that may be resident in it; 0: any */
 	/* Readers of the events of the first process. */
 	struct {
 		srd_event_fn *fn;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,6 +28,8 @@ static bool send_all(int fd, const char *data, size_t size)
 
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (n < 0 && errno == EBADF)
+			srd_blame_closed();
 		if (n <= 0)
 			return false;
 		data += n;
@@ -40,6 +43,7 @@ static void flush(void)
 {
 	size_t used = channel.used;
 
+	srd_blame_process();
 	channel.used = 0;
 	send_all(channel.events, channel.buffer, used);
 }
@@ -85,7 +89,9 @@ static int read_request(int fd, char **request, struct srd_error *error)
 
 int srd_plugin_process_open(int argc, char **argv, char **request, struct srd_error *error)
 {
-	if (argc != 4)
+	struct srd_blame_page *page;
+
+	if (argc != 5)
 		return srd_error_set(error, -EINVAL, "this is started by srdlab run only");
 	signal(SIGINT, SIG_IGN); /* the parent decides */
 	signal(SIGTERM, SIG_IGN);
@@ -94,7 +100,11 @@ int srd_plugin_process_open(int argc, char **argv, char **request, struct srd_er
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	channel.answer = atoi(argv[2]);
 	channel.events = atoi(argv[3]);
+	page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, atoi(argv[4]), 0);
+	if (page == MAP_FAILED)
+		return srd_error_set(error, -errno, "no page that the parent sees: %m");
+	close(atoi(argv[4]));
 	if (read_request(atoi(argv[1]), request, error))
 		return error->code;
-	return srd_blame_start(channel.answer, flush, error);
+	return srd_blame_start(channel.answer, flush, page, error);
 }

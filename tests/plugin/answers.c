@@ -4,6 +4,8 @@
  * may make: which, the environment's SRD_TEST_DEFECT says.
  */
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <srdlab/plugin.h>
@@ -66,6 +68,60 @@ static void hide(void)
 		pause();
 }
 
+/* Memory without an end; the compiler must not see that nobody reads it. */
+static void take_memory(void)
+{
+	for (;;) {
+		char *volatile more = malloc(1 << 20);
+
+		if (!more)
+			pause();
+		memset(more, 1, 1 << 20);
+	}
+}
+
+/* Nothing that can be blocked or ignored gets through. */
+static void block_all(void)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	for (;;)
+		pause();
+}
+
+static void ring(void)
+{
+	alarm(1);
+	for (;;)
+		pause();
+}
+
+/* What ends, stops or doubles the process. */
+static void harm(void)
+{
+	if (planted("hide"))
+		hide();
+	if (planted("descriptors"))
+		for (int fd = 0; fd < 200; fd++)
+			close(fd);
+	if (planted("memory"))
+		take_memory();
+	if (planted("blocked"))
+		block_all();
+	if (planted("stopped"))
+		raise(SIGSTOP);
+	if (planted("alarm"))
+		ring();
+	if (planted("killed"))
+		raise(SIGKILL);
+	if (planted("fork"))
+		fork();
+	if (planted("clone"))
+		syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+}
+
 static bool has_put;
 
 __attribute__((destructor)) static void crash_late(void)
@@ -92,8 +148,7 @@ static int answer_put(struct srd_queue_pair *q, const struct srd_remote_view *to
 
 	if (planted("array"))
 		ids->capacity = 7;
-	if (planted("hide"))
-		hide();
+	harm();
 	if (planted("once"))
 		crash_once();
 	has_put = true;
@@ -116,6 +171,15 @@ const struct srd_queue_pair_ops *srdlab_queue_pair_v1(void)
 {
 	static struct srd_queue_pair_ops ops;
 
+	if (planted("crash at once"))
+		abort();
+	if (planted("loop at once"))
+		for (;;)
+			pause();
+	if (planted("leave at once"))
+		exit(0);
+	if (planted("quit at once"))
+		_exit(0);
 	queue_pair = good_queue_pair();
 	ops = *queue_pair;
 	ops.create = answer_create;

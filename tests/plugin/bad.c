@@ -4,7 +4,9 @@
  * which one, -DDEFECT_... says. They all show at the first put.
  */
 #include <pthread.h>
+#include <signal.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <srdlab/plugin.h>
@@ -118,12 +120,15 @@ void plant_here(void)
 #endif
 
 #ifdef DEFECT_FORK
-/* A child that keeps all that its parent had open, and never ends. */
+/*
+ * A child that keeps all that its parent had open, and never ends: made without the C library,
+ * which would tell of it.
+ */
 void plant_here(void)
 {
 	static bool forked;
 	const char *path = getenv("SRD_TEST_FILE");
-	pid_t child = forked ? 1 : fork();
+	pid_t child = forked ? 1 : (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 	FILE *file;
 
 	forked = true;

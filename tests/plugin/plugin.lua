@@ -83,9 +83,9 @@ bad("random", "the plug-in is not deterministic: two runs of it differ from even
 
 -- What the interface does not allow, one answer at a time.
 local answers = plug_in "answers"
-local function answer(defect, message)
-	local text = ("SRD_TEST_DEFECT='%s' %s run --replay-dir '' --queue-pair %s --scheduler %s %s"):format(defect,
-		program, answers, answers, scenarios)
+local function answer(defect, message, options)
+	local text = ("SRD_TEST_DEFECT='%s' %s run --replay-dir '' %s --queue-pair %s --scheduler %s %s"):format(defect,
+		program, options or "", answers, answers, scenarios)
 	command("a plug-in with the answer: " .. defect, text, 1, message)
 end
 answer("nothing made", "the plug-in's queue pair create returned 0 and made nothing: *out is NULL")
@@ -95,13 +95,39 @@ answer("state", "the plug-in's queue pair state gave state 99, which there is no
 answer("size", "the plug-in's queue pair max_msg_size returned 4294967296: at most 2^32 - 1 is possible")
 answer("requests", "the plug-in's queue pair num_requests returned 0 for ")
 answer("array", "the plug-in's queue pair put changed the caller's array of ids")
-answer("hide", "the plug-in's process was killed by signal 9 (Killed)")
+for _, defect in ipairs { "hide", "descriptors" } do
+	answer(defect, "the plug-in closed descriptors that are not its own", "--filter direct")
+end
+answer("killed", "the plug-in's process was killed by signal 9 (Killed) in queue pair put")
+answer("alarm", "the plug-in was ended by an alarm of its own in queue pair put: signal 14 (Alarm clock)")
+answer("memory", "the plug-in takes more than 1280MiB of memory in queue pair put: it was stopped",
+	"--filter direct")
+answer("fork", "the plug-in forks in queue pair put: ")
 answer("status", "the plug-in's queue pair poll gave the completion status 1234, which there is not")
 answer("two", "the plug-in's queue pair poll returned 2: 0, 1 or a negative errno is expected")
 answer("result", "the plug-in's scheduler result returned 7: 0 or 1 is expected")
 answer("positive", "the plug-in's op result returned 5: 0 or a negative errno is expected")
 answer("op status", "the plug-in's scheduler result gave the completion status 1234, which there is not")
 answer("errno", "the plug-in's scheduler progress returned -5000: 0, a count or a negative errno is expected")
+
+-- What takes no signal is killed; its end is not its own.
+for _, defect in ipairs { "blocked", "stopped" } do
+	answer(defect, "the plug-in hangs in queue pair put: it was killed, as it took no signal, when the scenario's time "
+		.. "was over", "--scenario-timeout 100ms --filter direct")
+end
+-- A child that the C library knows nothing of goes the way of its parent, and nothing of it is heard.
+command("a plug-in that doubles itself", ("SRD_TEST_DEFECT=clone %s run --replay-dir '' --queue-pair %s %s"):format(
+	program, answers, scenarios), 0, passed)
+-- How it ends while it is loaded, before anything runs.
+local function unloaded(defect, message)
+	command("a plug-in that does: " .. defect, ("SRD_TEST_DEFECT='%s at once' %s run --replay-dir '' "
+		.. "--scenario-timeout 100ms --queue-pair %s %s"):format(defect, program, answers, scenarios), 2,
+		("%s while %s was loaded as the queue pair"):format(message, answers))
+end
+unloaded("crash", "the plug-in crashed")
+unloaded("loop", "the plug-in hangs")
+unloaded("leave", "the plug-in called exit(0)")
+unloaded("quit", "the plug-in ended its process with status 0")
 
 answer("late", "the plug-in's process was killed by signal 6 (Aborted), after the scenario")
 local once = sh "mktemp -u"
@@ -176,7 +202,8 @@ unfit("none", plug_in "unfit_none", "has no function srdlab_queue_pair_v1 (see s
 unfit("null", plug_in "unfit_null", "srdlab_queue_pair_v1 returned NULL, not a table")
 unfit("part", plug_in "unfit_part", "the table of srdlab_queue_pair_v1 has NULL for create")
 unfit("peers", plug_in "unfit_peers", "the table of queue pair half has NULL for put_to, but not for all of")
-unfit("load", plug_in "unfit_load", "the plug-in crashed: signal 6 (Aborted)")
+unfit("load", plug_in "unfit_load", "the plug-in crashed while " .. plug_in "unfit_load",
+	" was loaded as the queue pair: signal 6 (Aborted)")
 case("a queue pair is no scheduler", "--scheduler " .. plug_in "example_queue_pair", 2,
 	"has no function srdlab_scheduler_v1")
 
