@@ -13,6 +13,7 @@
 #include "verbs/units.h"
 
 #define SCRIPT_LIMIT ((size_t)16 << 20)
+#define MAX_ENTRIES  100000 /* below a folder: more is not one of scripts */
 
 /* A file that is named twice, as by itself and by its folder, is there once. */
 static bool contains(const struct srd_cli_scripts *scripts, const char *path, int line)
@@ -139,9 +140,26 @@ bool srd_cli_is_script(const char *path)
 	return length > 4 && !strcmp(path + length - 4, ".lua");
 }
 
+/* What is below a folder: the scripts are only looked for, so that too much of it runs nothing. */
+struct found {
+	char **paths;
+	int count;
+	int num_entries;
+};
+
+static int find(struct found *found, const char *path)
+{
+	char **paths = srd_reallocarray(found->paths, (size_t)found->count + 1, sizeof(*paths));
+
+	if (!paths)
+		return -ENOMEM;
+	found->paths = paths;
+	paths[found->count] = srd_strdup(path);
+	return paths[found->count++] ? 0 : -ENOMEM;
+}
+
 /* One entry of a folder; hidden files and folders are not looked at. */
-static int visit(FTS *fts, FTSENT *entry, struct srd_cli_scripts *scripts,
-		 const struct srd_sandbox *sandbox)
+static int visit(FTS *fts, FTSENT *entry, struct srd_cli_scripts *scripts, struct found *found)
 {
 	bool hidden = entry->fts_level > 0 && entry->fts_name[0] == '.';
 
@@ -151,9 +169,8 @@ static int visit(FTS *fts, FTSENT *entry, struct srd_cli_scripts *scripts,
 			fts_set(fts, entry, FTS_SKIP);
 		return 0;
 	case FTS_F:
-		return hidden || !srd_cli_is_script(entry->fts_name)
-			       ? 0
-			       : load(scripts, entry->fts_path, 0, sandbox);
+		return hidden || !srd_cli_is_script(entry->fts_name) ? 0
+								     : find(found, entry->fts_path);
 	case FTS_DNR:
 	case FTS_ERR:
 		return fail(scripts, entry->fts_path, entry->fts_errno,
@@ -163,8 +180,35 @@ static int visit(FTS *fts, FTSENT *entry, struct srd_cli_scripts *scripts,
 	}
 }
 
-static int load_folder(struct srd_cli_scripts *scripts, char *path,
-		       const struct srd_sandbox *sandbox)
+/* All but the first COUNT. */
+static void forget(struct srd_cli_scripts *scripts, int count)
+{
+	while (scripts->count > count) {
+		struct srd_cli_script *item = &scripts->items[--scripts->count];
+
+		srd_free(item->path);
+		srd_free(item->text);
+		srd_script_free(item->script);
+	}
+}
+
+/* The one failure of the folder at PATH, which was the item number AT. */
+static int too_many(struct srd_cli_scripts *scripts, int at, const char *path)
+{
+	struct srd_cli_script *item;
+
+	forget(scripts, at);
+	item = append(scripts, path, 0);
+	if (!item)
+		return -ENOMEM;
+	srd_error_set(&item->error, -E2BIG,
+		      "there are more than %d files and folders below it: name the folder, or the "
+		      "files, that hold the scenarios",
+		      MAX_ENTRIES);
+	return 0;
+}
+
+static int look(struct srd_cli_scripts *scripts, char *path, struct found *found)
 {
 	char *const paths[] = {path, NULL};
 	FTS *fts = fts_open(paths, FTS_LOGICAL | FTS_NOCHDIR, by_name);
@@ -173,9 +217,29 @@ static int load_folder(struct srd_cli_scripts *scripts, char *path,
 
 	if (!fts)
 		return -ENOMEM;
-	while (!rc && (entry = fts_read(fts)))
-		rc = visit(fts, entry, scripts, sandbox);
+	while (!rc && found->num_entries <= MAX_ENTRIES && (entry = fts_read(fts))) {
+		found->num_entries += entry->fts_info != FTS_DP;
+		rc = visit(fts, entry, scripts, found);
+	}
 	fts_close(fts);
+	return rc;
+}
+
+static int load_folder(struct srd_cli_scripts *scripts, char *path,
+		       const struct srd_sandbox *sandbox)
+{
+	struct found found = {0};
+	int at = scripts->count;
+	int rc = look(scripts, path, &found);
+
+	if (!rc && found.num_entries > MAX_ENTRIES)
+		rc = too_many(scripts, at, path);
+	else
+		for (int i = 0; !rc && i < found.count; i++)
+			rc = load(scripts, found.paths[i], 0, sandbox);
+	for (int i = 0; i < found.count; i++)
+		srd_free(found.paths[i]);
+	srd_free(found.paths);
 	return rc;
 }
 
@@ -228,11 +292,7 @@ int srd_cli_scripts_load(const struct srd_cli_list *arguments, const struct srd_
 
 void srd_cli_scripts_release(struct srd_cli_scripts *scripts)
 {
-	for (int i = 0; i < scripts->count; i++) {
-		srd_free(scripts->items[i].path);
-		srd_free(scripts->items[i].text);
-		srd_script_free(scripts->items[i].script);
-	}
+	forget(scripts, 0);
 	srd_free(scripts->items);
 	*scripts = (struct srd_cli_scripts){0};
 }
