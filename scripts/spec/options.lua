@@ -73,10 +73,10 @@ sets.filter = {
 
 sets.trace = {
 	{ "trace", kind = "text", arg = "FILE", complete = "file", group = "Reports",
-		help = "Write every event to FILE; srdlab show reads it. Scenarios run one by one." },
+		help = "Write every event to FILE; srdlab show reads it." },
 	{ "timeline", kind = "text", arg = "FILE", complete = "file", group = "Reports",
 		help = "Write a timeline in the Chrome trace format, which Perfetto and chrome://tracing "
-			.. "open. Scenarios run one by one." },
+			.. "open." },
 }
 
 local verbose = { "verbose", letter = "v", kind = "flag", group = "Reports" }
@@ -113,7 +113,7 @@ local commands = {
 			{ "jobs", letter = "j", kind = "number", arg = "N", default = "1", range = { 0, 1024 },
 				group = "What runs",
 				help = "Run in N processes, beside this one; 0 takes one for each processor. A crash costs one "
-					.. "scenario. For a debugger, srdlab replay runs in its own process." },
+					.. "scenario. With --trace or --timeline it is one. For a debugger, srdlab replay runs in its own process." },
 			{ "timeout", kind = "time", arg = "TIME", group = "What runs", range = { 10 ^ 6, 10 ^ 15 },
 				help = "Wall time for the whole run; what finished by then is reported." },
 			{ "fail-on-skip", kind = "flag", group = "How it is judged",
