@@ -33,7 +33,7 @@ struct worker {
 struct slot {
 	bool finished;
 	char *text;
-	char death[96];
+	char death[192];
 };
 
 struct run {
@@ -98,17 +98,24 @@ static ssize_t put(int fd, void *data, size_t size)
 	return write(fd, data, size);
 }
 
-/* In place of a length: the worker ends itself, and 32 bits say at which line it is. */
+/* In place of a length: the worker ends itself, and says where it is. */
 #define STUCK UINT32_MAX
+
+struct stuck {
+	int line;
+	char what[SRD_STUCK_TEXT];
+};
 
 static int stuck_up; /* where a worker tells it */
 
-static void stuck(int line)
+static void stuck(int line, const char *what)
 {
 	uint32_t length = STUCK;
+	struct stuck told = {.line = line};
 
+	snprintf(told.what, sizeof(told.what), "%s", what);
 	transfer(put, stuck_up, &length, sizeof(length));
-	transfer(put, stuck_up, &line, sizeof(line));
+	transfer(put, stuck_up, &told, sizeof(told));
 	_exit(EXIT_FAILURE);
 }
 
@@ -229,17 +236,15 @@ static int bury(struct worker *worker)
 
 static bool receive_text(struct slot *slot, int up)
 {
+	struct stuck told;
 	uint32_t length;
-	int line;
 
 	if (!transfer(read, up, &length, sizeof(length)))
 		return false;
 	if (length == STUCK) {
-		if (transfer(read, up, &line, sizeof(line)))
-			snprintf(slot->death, sizeof(slot->death),
-				 "out of time: line %d calls what does not end, in Lua's own "
-				 "library",
-				 line);
+		if (transfer(read, up, &told, sizeof(told)))
+			snprintf(slot->death, sizeof(slot->death), "out of time: line %d %s",
+				 told.line, told.what);
 		return false;
 	}
 	slot->text = malloc((size_t)length + 1);

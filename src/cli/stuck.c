@@ -9,14 +9,11 @@
 static const char *running;
 static int exit_status;
 
-static void end(int line)
+static void end(int line, const char *what)
 {
 	char text[4352];
-	int length =
-		snprintf(text, sizeof(text),
-			 "%s:%d: error: out of time: this line calls what does not end, in Lua's "
-			 "own library\n",
-			 running, line);
+	int length = snprintf(text, sizeof(text), "%s:%d: error: out of time: this line %s\n",
+			      running, line, what);
 
 	if (write(STDERR_FILENO, text,
 		  (size_t)length < sizeof(text) ? (size_t)length : sizeof(text)) < 0)

@@ -113,9 +113,10 @@ void srd_scenario_result_release(struct srd_scenario_result *result);
 void srd_watchdog_expire(void);
 /*
  * Called by a handler of signals in the thread of a script that has not stopped long after
- * its time was over, with the LINE where it is (0: unknown): a call of Lua's own library
- * cannot be interrupted, only ended with its process. NULL: nobody does.
+ * its time was over, with the LINE where it is (0: unknown) and what it does there: a call
+ * into a library cannot be interrupted, only ended with its process. NULL: nobody does.
  */
-extern void (*srd_watchdog_stuck)(int line);
+#define SRD_STUCK_TEXT 96 /* bytes of WHAT, at most */
+extern void (*srd_watchdog_stuck)(int line, const char *what);
 
 #endif

@@ -5,11 +5,13 @@
  * handler sets the hook that raises the error. lua_sethook is made to be called so.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "scenario.h"
 #include "state.h"
 
 #define WATCHDOG_SIGNAL (SIGRTMIN + 4)
@@ -48,7 +50,25 @@ void srd_watchdog_interrupt(lua_State *co)
 /* ns after the limit within which every script has stopped, unless no hook is ever called. */
 #define GRACE UINT64_C(2000000000)
 
-void (*srd_watchdog_stuck)(int line);
+void (*srd_watchdog_stuck)(int line, const char *what);
+
+/* What the script that CO runs is busy with, into TEXT. In a handler, as the line is. */
+static void describe(lua_State *co, char *text, size_t size)
+{
+	lua_Debug ar;
+
+	if (!lua_getstack(co, 0, &ar) || !lua_getinfo(co, "Sn", &ar))
+		snprintf(text, size, "does what cannot be interrupted");
+	else if (*ar.what != 'C' || (ar.name && strstr(ar.name, "pcall")))
+		/* The hook raises its error at every instruction, and is caught each time. */
+		snprintf(text, size,
+			 "catches each error, the end of its time too, in calls of pcall within "
+			 "one another");
+	else if (!ar.name)
+		snprintf(text, size, "calls into a library, which does not come back");
+	else
+		snprintf(text, size, "calls %.40s, which does not come back", ar.name);
+}
 
 /* The signal of a timer that was deleted may still be under way: look at the clock. */
 static void expired(int number, siginfo_t *info, void *context)
@@ -56,13 +76,16 @@ static void expired(int number, siginfo_t *info, void *context)
 	struct srd_lua *lua = watched;
 	uint64_t now = monotonic();
 	int saved = errno;
+	char what[SRD_STUCK_TEXT];
 
 	if (lua && now >= lua->deadline) {
 		lua->out_of_time = 1;
 		if (lua->running)
 			srd_watchdog_interrupt(lua->running);
-		if (now >= lua->deadline + GRACE && lua->running && srd_watchdog_stuck)
-			srd_watchdog_stuck(srd_lua_error_line(lua->running));
+		if (now >= lua->deadline + GRACE && lua->running && srd_watchdog_stuck) {
+			describe(lua->running, what, sizeof(what));
+			srd_watchdog_stuck(srd_lua_error_line(lua->running), what);
+		}
 	}
 	errno = saved;
 }
