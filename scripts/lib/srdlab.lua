@@ -1,7 +1,7 @@
 -- What require "srdlab" gives to a script. Called with the table that C offers.
 local core = ...
 -- A script may do to its globals what it likes.
-local type, pairs, ipairs, print, tostring = type, pairs, ipairs, print, tostring
+local type, pairs, ipairs, print, tostring, pcall, error = type, pairs, ipairs, print, tostring, pcall, error
 local format, move = string.format, table.move
 local t = core.classes.scenario
 local srd = {
@@ -88,6 +88,22 @@ local function copy(fields, without)
 	return out
 end
 
+-- host:queue_pair(fields) for CALL, whose OWN fields were taken out before.
+local function queue_pair(call, host, fields, own)
+	local good, made = pcall(host.queue_pair, host, fields)
+	local field = not good and type(made) == "string" and made:match 'unknown field "(.-)"'
+	if field then
+		local names = {}
+		for name in pairs(own) do
+			names[#names + 1] = name
+		end
+		local meant = core.nearest(field, names) or made:match 'did you mean "(.-)"'
+		core.raise(format("%s: unknown field \"%s\"%s", call, field,
+			meant and format("; did you mean \"%s\"?", meant) or ""))
+	end
+	return good and made or error(made, 0)
+end
+
 local own = { memory = true, kind = true, connect = true }
 
 --- Two hosts, a and b, with a connected queue pair each; and memory where a size is given.
@@ -100,7 +116,7 @@ function t.pair(self, options)
 	local pair = {}
 	for _, name in ipairs { "a", "b" } do
 		local host = self:host(name)
-		local side = { host = host, qp = host:queue_pair(fields) }
+		local side = { host = host, qp = queue_pair("t:pair", host, fields, own) }
 		if options.memory then
 			side.mem = host:memory(options.memory, { kind = options.kind })
 		end
@@ -124,15 +140,19 @@ function t.rail_pair(self, options)
 	if type(counts) ~= "table" then
 		counts = { counts, counts }
 	end
+	if #counts ~= 2 then
+		core.raise(format("t:rail_pair: rails is a list of %d numbers: of two, one for each host", #counts))
+	end
 	local fields, pair = copy(options, of_rails), {}
 	for i, name in ipairs { "a", "b" } do
 		local host = self:host(name)
 		local side = { host = host, qps = {} }
-		if math.type(counts[i]) ~= "integer" or counts[i] < 1 then
-			core.raise "t:rail_pair: rails is a number from 1 on, or a list of two"
+		if math.type(counts[i]) ~= "integer" or counts[i] < 1 or counts[i] > core.max_rails then
+			core.raise(format("t:rail_pair: rails is %s: a number from 1 to %d, or a list of two", srd.show(counts[i]),
+				core.max_rails))
 		end
 		for rail = 1, counts[i] do
-			side.qps[rail] = host:device(rail):queue_pair(fields)
+			side.qps[rail] = queue_pair("t:rail_pair", host:device(rail), fields, of_rails)
 		end
 		if options.memory then
 			side.mem = host:memory(options.memory, { kind = options.kind })

@@ -1,7 +1,7 @@
 -- Short forms for scenarios that use verbs alone: a bare end in RTS, two of them, and a
 -- session in one call. Called with the table that C offers.
 local core = ...
-local type, ipairs, format = type, ipairs, string.format
+local type, ipairs, format, pcall, error = type, ipairs, string.format, pcall, error
 local t, qp = core.classes.scenario, core.classes["verbs queue pair"]
 
 local builders = {
@@ -54,6 +54,12 @@ local function build(self, wr, peer)
 	end
 end
 
+local function build_all(self, list, peer)
+	for _, wr in ipairs(list) do
+		build(self, wr, peer)
+	end
+end
+
 --- A session of all these requests; the errno of its end.
 function qp.post(self, list, peer)
 	check_table("qp:post: a list of requests", list)
@@ -61,8 +67,11 @@ function qp.post(self, list, peer)
 		check_table("qp:post: a request { \"write\", from = ..., to = ... }", wr)
 	end
 	self:wr_start()
-	for _, wr in ipairs(list) do
-		build(self, wr, peer)
+	-- What is wrong with a request is told once, not as a session that stays open too.
+	local good, why = pcall(build_all, self, list, peer)
+	if not good then
+		self:wr_abort()
+		error(why, 0)
 	end
 	return self:wr_complete()
 end

@@ -9,8 +9,33 @@
 #include "verbs/nearest.h"
 #include "verbs/profile.h"
 
+/* Why COMMAND was EINVAL. */
+static const char *why_invalid(const struct srd_lab *command)
+{
+	switch (command->kind) {
+	case SRD_LAB_FAIL:
+	case SRD_LAB_FAIL_RECEIVE:
+		return "a request fails with a status other than OK, and a queue pair that is "
+		       "there "
+		       "is needed";
+	case SRD_LAB_RELEASE:
+		return "nothing holds this request";
+	case SRD_LAB_NOT_READY:
+		return "at most 255 times are possible";
+	case SRD_LAB_QP_ERR:
+		return "the queue pair is in RESET, or in ERR already, or destroyed";
+	case SRD_LAB_STALE_CQE:
+	case SRD_LAB_COMPLETE_ALL:
+		return "the queue pair is destroyed";
+	default:
+		return "";
+	}
+}
+
 void srd_lab_check(lua_State *L, const char *what, struct srd_lab *command)
 {
+	const char *why;
+
 	struct srd_verbs *verbs = srd_run_of(L)->verbs;
 	int ret = verbs->lab(verbs, command);
 
@@ -23,8 +48,8 @@ void srd_lab_check(lua_State *L, const char *what, struct srd_lab *command)
 	case ENOENT:
 		srd_raise(L, "%s: there is no such request or it is completed", what);
 	default:
-		srd_raise(L, "%s: %s%s%s", what, srd_errno_name(ret), *command->text ? ": " : "",
-			  command->text);
+		why = *command->text || ret != EINVAL ? command->text : why_invalid(command);
+		srd_raise(L, "%s: %s%s%s", what, srd_errno_name(ret), *why ? ": " : "", why);
 	}
 }
 

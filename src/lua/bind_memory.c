@@ -52,6 +52,21 @@ static struct srd_memory_object *new_memory(lua_State *L)
 	return memory;
 }
 
+/* Raise that SIZE bytes cannot be registered on HOST, as ERROR says: by name where it is a limit. */
+static void refused(lua_State *L, const struct srd_host *host, uint64_t size, int error)
+{
+	struct srd_verbs *verbs = srd_run_of(L)->verbs;
+	struct srd_device_attr attr;
+
+	if (error == EINVAL && !verbs->query_device(verbs, host->context->verbs, &attr) &&
+	    size > attr.max_mr_size)
+		srd_raise(L,
+			  "host:memory: reg_mr failed: EINVAL: %I bytes are more than max_mr_size, "
+			  "which is %I (max_mr_pages of a profile, of 4 KiB each)",
+			  (lua_Integer)size, (lua_Integer)attr.max_mr_size);
+	srd_raise(L, "host:memory: reg_mr failed: %s", srd_errno_name(error));
+}
+
 void srd_memory_object_new(lua_State *L, struct srd_host *host, uint64_t size,
 			   const struct srd_memory_options *options)
 {
@@ -84,7 +99,7 @@ void srd_memory_object_new(lua_State *L, struct srd_host *host, uint64_t size,
 		run->real_bytes -= real_bytes(memory);
 		verbs->free_buffer(verbs, memory->buffer);
 		srd_object_drop(L, memory);
-		srd_raise(L, "host:memory: reg_mr failed: %s", srd_errno_name(error));
+		refused(L, host, size, error);
 	}
 }
 

@@ -11,8 +11,6 @@
 #include "qp/observe.h"
 #include "qp/observe_rails.h"
 
-#define MAX_RAILS 32
-
 static const struct srd_rails_ops *const rails_ops = &srd_observed_rails_ops;
 
 static struct srd_rails_object *check_rails(lua_State *L)
@@ -28,8 +26,9 @@ static void check_list(lua_State *L, int index)
 	const struct srd_queue_pair_object *first = NULL, *q;
 	lua_Integer n = lua_istable(L, index) ? luaL_len(L, index) : 0;
 
-	if (n < 1 || n > MAX_RAILS)
-		srd_raise(L, "t:rails: two lists of 1 to %d queue pairs are expected", MAX_RAILS);
+	if (n < 1 || n > SRD_MAX_RAILS)
+		srd_raise(L, "t:rails: two lists of 1 to %d queue pairs are expected",
+			  SRD_MAX_RAILS);
 	for (lua_Integer i = 1; i <= n; i++) {
 		lua_rawgeti(L, index, i);
 		q = srd_object_check(L, -1, SRD_OBJECT_QUEUE_PAIR);
@@ -68,7 +67,7 @@ static void make(lua_State *L, int here, int there, const struct srd_rails_optio
 		.max_in_flight = options->max_in_flight,
 		.stripe = options->stripe,
 	};
-	struct srd_rail list[MAX_RAILS];
+	struct srd_rail list[SRD_MAX_RAILS];
 	struct srd_rails_object *r;
 	struct srd_error error;
 
@@ -135,7 +134,7 @@ static int submit(lua_State *L, const char *what, enum srd_op_kind kind)
 	struct srd_run *run = srd_run_of(L);
 	struct srd_rails_object *r = check_rails(L);
 	struct srd_memory_object *from, *to, *local, *remote;
-	struct srd_rail_keys keys[MAX_RAILS] = {{0}};
+	struct srd_rail_keys keys[SRD_MAX_RAILS] = {{0}};
 	struct srd_rails_transfer transfer = {.kind = kind, .keys = keys};
 	struct srd_op op = {.kind = kind};
 	struct srd_op_object *o;

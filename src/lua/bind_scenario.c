@@ -6,6 +6,7 @@
 #include "bindings.h"
 #include "marshal.h"
 #include "sandbox.h"
+#include "verbs/nearest.h"
 #include "waits.h"
 
 /* ---- errnos ---- */
@@ -42,8 +43,12 @@ void srd_scenario_push(lua_State *L)
 
 static int t_host(lua_State *L)
 {
-	const char *name = luaL_checkstring(L, 2);
+	size_t length;
+	const char *name = luaL_checklstring(L, 2, &length);
 
+	if (!length || strlen(name) != length)
+		srd_raise(L, "t:host: a name is at least one letter long, and none of them is the "
+			     "byte 0");
 	srd_run_at(L);
 	srd_host_push(L, name);
 	return 1;
@@ -322,11 +327,26 @@ static int core_time(lua_State *L)
 	return 1;
 }
 
+/* core.nearest(word, names): of the list the one that was meant, or nil. */
+static int core_nearest(lua_State *L)
+{
+	const char *names[32], *word = luaL_checkstring(L, 1), *nearest;
+	int count = 0;
+
+	while (count < 32 && lua_rawgeti(L, 2, count + 1) == LUA_TSTRING)
+		names[count++] = lua_tostring(L, -1); /* the list keeps it */
+	nearest = srd_nearest(word, names, count);
+	if (!nearest)
+		return 0;
+	lua_pushstring(L, nearest);
+	return 1;
+}
+
 void srd_bind_core(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
-		{"raise", core_raise}, {"kind", core_kind}, {"size", core_size},
-		{"time", core_time},   {NULL, NULL},
+		{"raise", core_raise}, {"kind", core_kind},       {"size", core_size},
+		{"time", core_time},   {"nearest", core_nearest}, {NULL, NULL},
 	};
 
 	srd_bind_op(L);
@@ -344,4 +364,6 @@ void srd_bind_core(lua_State *L)
 		lua_setfield(L, -2, srd_object_name((enum srd_object_type)type));
 	}
 	lua_setfield(L, -2, "classes");
+	lua_pushinteger(L, SRD_MAX_RAILS);
+	lua_setfield(L, -2, "max_rails");
 }

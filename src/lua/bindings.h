@@ -7,6 +7,8 @@
 
 #include "run.h"
 
+#define SRD_MAX_RAILS 32 /* of one end */
+
 /* "EINVAL"; a number for an errno that has no name. */
 const char *srd_errno_name(int error);
 

@@ -189,6 +189,7 @@ struct srd_run {
 	bool reported; /* who waits for whom stands in a message already */
 	bool failed_alloc;
 	struct srd_orders *orders; /* NULL: it is run once, in the fabric's own order */
+	int num_violations;        /* when all tasks had ended, or the time was over */
 	bool shown;                /* what it is expected to fail with, or to violate, was there */
 };
 

@@ -384,6 +384,13 @@ if available "script" then
 		.. "loop.lua' /dev/null", 1, { out = { "2 of 3, 1 failed", "\r\27[K" } })
 end
 
+-- A folder that is no folder of scripts: 400 names, seen through 300 links.
+sh("mkdir -p wide/names && cd wide/names && seq 400 | xargs touch && touch 0.lua && cd .. && "
+	.. "for i in $(seq 300); do ln -s names $i; done")
+case("too much below a folder", "srdlab run wide", 2, { last = "0 passed, 1 failed, 0 skipped",
+	out = "wide: error: there are more than 100000 files and folders below it: name the folder" })
+sh("rm -r wide")
+
 -- Time
 case("a scenario out of time", "srdlab run --scenario-timeout 100ms " .. S .. "loop.lua", 1,
 	{ out = "loop.lua", last = "2 passed, 1 failed, 0 skipped" })
@@ -393,8 +400,8 @@ case("out of time in several processes", "srdlab run --timeout 500ms --jobs 2 " 
 	{ last = "2 passed, 0 failed, 0 skipped" })
 for _, jobs in ipairs { "", "--jobs 2 ", "--trace t.trace " } do
 	case("a call into Lua's library that does not end " .. jobs, "srdlab run --scenario-timeout 100ms " .. jobs
-		.. S .. "stuck.lua", 1, { out = "stuck.lua:8: error: out of time: line 9 calls what does not end, in Lua's own "
-		.. "library\n", last = "2 passed, 1 failed, 0 skipped" })
+		.. S .. "stuck.lua", 1, { out = "stuck.lua:8: error: out of time: line 9 calls find, which does "
+		.. "not come back\n", last = "2 passed, 1 failed, 0 skipped" })
 	case("the whole run out of time in such a call " .. jobs, "srdlab run --timeout 500ms " .. jobs .. S .. "stuck.lua",
 		124, { out = "out of time before all was run" })
 end
@@ -403,10 +410,15 @@ case("the trace up to a process that died", "srdlab run --scenario-timeout 100ms
 	{ err = "the trace and the timeline end in the scenario whose process died" })
 case("a call that does not end, in a replay",
 	"sed 's/\"scenario_timeout\": [0-9]*/\"scenario_timeout\": 100000000/' srdlab-replay/stuck-8-seed1.json >c.json; "
-	.. "srdlab replay c.json", 1, { err = "stuck.lua:9: error: out of time: this line calls what does not end" })
+	.. "srdlab replay c.json", 1, { err = "stuck.lua:9: error: out of time: this line calls find, which "
+		.. "does not come back" })
+write(dir .. "/deep.lua", "local srd = require 'srdlab'\nsrd.scenario('deep', {}, function()\n"
+	.. "local function f() pcall(f) pcall(f) end f() end)\n")
+case("errors that are caught without end", "srdlab run --scenario-timeout 100ms deep.lua", 1,
+	{ out = "deep.lua:2: error: out of time: line 3 catches each error, the end of its time too" })
 write(dir .. "/early.lua", "local s = ('a'):rep(100)\nassert(s:find(('.-'):rep(60) .. 'b'))\n")
 case("a call that does not end, while a script is loaded", "srdlab check --scenario-timeout 100ms early.lua", 2,
-	{ err = "early.lua:2: error: out of time: this line calls what does not end" })
+	{ err = "early.lua:2: error: out of time: this line calls find, which does not come back" })
 case("interrupted",
 	"timeout --foreground -s INT --preserve-status 1 " .. program .. " run --jobs 2 " .. S .. "loop.lua", 130,
 	{ out = "interrupted before all was run", last = "2 passed, 0 failed, 0 skipped" })

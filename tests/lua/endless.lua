@@ -53,6 +53,14 @@ srd.scenario("the closing of a coroutine does not end", {}, function()
 	coroutine.close(co)
 end)
 
+srd.scenario("an op that was cut off with the run is not unanswered", {}, function(t)
+	local p = t:pair { memory = 64 }
+	p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
+	p.a.qp.verbs:wr_start()
+	while true do -- luacheck: ignore 542
+	end
+end)
+
 -- None is added: memory stays as it is, so that time alone can end them.
 srd.scenario("tasks without end", {}, function(t)
 	local function again() while true do t:run_for "1us" end end

@@ -221,3 +221,8 @@ end)
 srd.scenario("a number that is none, joined to a text", {}, function()
 	error("x = " .. 0 / 0)
 end)
+
+srd.scenario("a request that is wrong leaves no session open", {}, function(t)
+	local a, b = t:verbs_pair { memory = 64 }
+	a.qp:post({ { "write", wr_id = 1, from = a.mem, to = b.mem }, { "wrtie", wr_id = 2 } }, a.peer)
+end)

@@ -85,6 +85,29 @@ srd.scenario("the device moves a queue pair to ERR", { needs = needs }, function
 	t:expect(p.a.qp):is "ERR"
 end)
 
+srd.scenario("what cannot be done to a queue pair or a request, and why", { needs = needs }, function(t)
+	local p = t:pair { memory = 64 }
+	local op = p.a.qp:put { from = p.a.mem, to = p.b.mem }
+	local function raises(text, call, ...)
+		local arguments = table.pack(...)
+		t:expect(function()
+			call(table.unpack(arguments))
+		end):raises(text)
+	end
+	raises("t:release: EINVAL: nothing holds this request", t.release, t, op:request(1))
+	raises("t:fail: EINVAL: a request fails with a status other than OK", t.fail, t, op:request(1), "OK")
+	raises("t:fail_receive: EINVAL: a request fails with a status other than OK", t.fail_receive, t, p.b.qp, "OK")
+	t:wait(op)
+	t:device_error(p.a.qp)
+	raises("t:device_error: EINVAL: the queue pair is in RESET, or in ERR already", t.device_error, t, p.a.qp)
+end)
+
+srd.scenario("the limit of a memory region is named", { needs = needs, limits = { max_mr_size = 65536 } }, function(t)
+	t:expect(function()
+		t:host("a"):memory(65537)
+	end):raises "host:memory: reg_mr failed: EINVAL: 65537 bytes are more than max_mr_size, which is 65536"
+end)
+
 srd.scenario("a call of verbs fails when it is told to", {}, function(t)
 	local a = t:host "a"
 	t:fail_call("create_cq", { errno = "ENOMEM" })

@@ -163,6 +163,16 @@ srd.scenario("arguments of the parts that are written in Lua", {}, function(t)
 	raises(t, "qp:post: a list of requests is expected, not number", p.a.qp.verbs.post, p.a.qp.verbs, 7)
 	raises(t, "qp:post: a request { \"write\", from = ..., to = ... } is expected, not string", p.a.qp.verbs.post,
 		p.a.qp.verbs, { "write" })
+	raises(t, "t:pair: unknown field \"memry\"; did you mean \"memory\"?", t.pair, t, { memry = 8 })
+	raises(t, "t:pair: unknown field \"max_send_wrs\"; did you mean \"max_send_wr\"?", t.pair, t, { max_send_wrs = 8 })
+	raises(t, "t:rail_pair: unknown field \"max_inflight\"; did you mean \"max_in_flight\"?", t.rail_pair, t,
+		{ max_inflight = 3 })
+	raises(t, "queue_pair: max_send_wr", t.rail_pair, t, { max_send_wr = -1 })
+	raises(t, "t:rail_pair: rails is 1000: a number from 1 to 32, or a list of two", t.rail_pair, t, { rails = 1000 })
+	raises(t, "t:rail_pair: rails is a list of 3 numbers: of two, one for each host", t.rail_pair, t,
+		{ rails = { 2, 2, 2 } })
+	raises(t, "t:host: a name is at least one letter long", t.host, t, "")
+	raises(t, "t:host: a name is at least one letter long", t.host, t, "a\0b")
 	raises(t, "at_least: the bound is a number, not string", function()
 		t:expect(1):at_least "2"
 	end)
