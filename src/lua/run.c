@@ -527,6 +527,7 @@ static int execute(struct srd_run *run, int index, struct srd_error *error)
 	if (ret)
 		return srd_error_set(error, ret, "out of memory");
 	run->lua.run = run;
+	run->lua.wanted = run->script->all_accepted ? (uint32_t)index + 1 : 0;
 	run->lua.log = run->config->log;
 	run->lua.log_arg = run->config->log_arg;
 	ret = srd_watchdog_start(&run->lua, run->config->sandbox.time_limit);

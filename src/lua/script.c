@@ -244,8 +244,15 @@ static int scenario(lua_State *L)
 {
 	struct srd_lua *lua = srd_lua_of(L);
 	struct srd_scenario_options *options;
-	int line = srd_lua_line(L);
+	int line;
 
+	/* Of a file that is run for one scenario the others were looked at when it was loaded. */
+	if (lua->wanted && lua->wanted != lua->num_scenarios + 1) {
+		lua->num_scenarios++;
+		return 0;
+	}
+	lua->num_refused++; /* until it is through */
+	line = srd_lua_line(L);
 	if (lua_type(L, 1) != LUA_TSTRING)
 		srd_raise(L, "srd.scenario: the first argument is the scenario's name, a string");
 	check_name(L, 1);
@@ -276,6 +283,7 @@ static int scenario(lua_State *L)
 	lua_rawgeti(L, LUA_REGISTRYINDEX, SRD_KEY_SCENARIOS);
 	lua_insert(L, -2);
 	lua_rawseti(L, -2, ++lua->num_scenarios);
+	lua->num_refused--;
 	return 0;
 }
 
@@ -666,6 +674,7 @@ static int collect(struct srd_lua *lua, struct srd_script *script, struct srd_er
 	}
 	if (status == LUA_OK && !lua_toboolean(L, -1))
 		return srd_error_set(error, -ENOMEM, "%s: out of memory", script->path);
+	script->all_accepted = !lua->num_refused;
 	if (status == LUA_OK)
 		return check_names(script, error);
 	srd_script_explain(co, status, script, &place);

@@ -14,6 +14,7 @@ struct srd_script {
 	int num_lib;
 	struct srd_scenario_info *infos;
 	int count;
+	bool all_accepted; /* no srd.scenario raised while it was loaded, not even caught */
 };
 
 /*

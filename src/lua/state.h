@@ -34,7 +34,9 @@ struct srd_lua {
 	uint64_t time_limit; /* ns of wall time, for the message */
 	uint64_t deadline;   /* CLOCK_MONOTONIC ns */
 	volatile sig_atomic_t out_of_time;
-	uint32_t num_scenarios; /* calls of srd.scenario so far */
+	uint32_t num_scenarios; /* that srd.scenario has made so far */
+	uint32_t num_refused;   /* calls of srd.scenario that raised */
+	uint32_t wanted;        /* the only scenario that is kept, from 1 on; 0: all are */
 	int close_depth;        /* calls of coroutine.close, one in another */
 	void (*log)(void *arg, const char *text);
 	void *log_arg;

@@ -1,5 +1,8 @@
 local srd = require "srdlab"
 
+-- One that is refused, and whose error is caught, counts for nothing: the others are run all the same.
+assert(not pcall(srd.scenario, "refused", { nosuch = 1 }, function() end))
+
 srd.scenario("nothing", {}, function() end)
 
 srd.scenario("a put over max_rdma_size is split in order", {
