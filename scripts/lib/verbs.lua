@@ -1,7 +1,8 @@
 -- Short forms for scenarios that use verbs alone: a bare end in RTS, two of them, and a
 -- session in one call. Called with the table that C offers.
 local core = ...
-local type, ipairs, format, pcall, error = type, ipairs, string.format, pcall, error
+local type, pairs, ipairs, pcall, error = type, pairs, ipairs, pcall, error
+local format, unpack = string.format, table.unpack
 local t, qp = core.classes.scenario, core.classes["verbs queue pair"]
 
 local builders = {
@@ -18,6 +19,21 @@ end
 local function check_table(what, value)
 	if type(value) ~= "table" then
 		core.raise(format("%s is expected, not %s", what, type(value)))
+	end
+end
+
+-- The fields of VALUE, for CALL, are of the list KNOWN; one whose key is a number is no field.
+local function check_fields(call, value, known)
+	for key in pairs(value) do
+		local good = type(key) == "number"
+		for i = 1, good and 0 or #known do
+			good = good or known[i] == key
+		end
+		if not good then
+			local meant = type(key) == "string" and core.nearest(key, known)
+			core.raise(format("%s: unknown field %s%s", call, core.expect.show(key),
+				meant and format("; did you mean \"%s\"?", meant) or ""))
+		end
 	end
 end
 
@@ -54,6 +70,8 @@ local function build(self, wr, peer)
 	end
 end
 
+local of_request = { "wr_id", "from", "to", "inline", "list", "imm_data", "flags", "peer" }
+
 local function build_all(self, list, peer)
 	for _, wr in ipairs(list) do
 		build(self, wr, peer)
@@ -65,6 +83,7 @@ function qp.post(self, list, peer)
 	check_table("qp:post: a list of requests", list)
 	for _, wr in ipairs(list) do
 		check_table("qp:post: a request { \"write\", from = ..., to = ... }", wr)
+		check_fields("qp:post", wr, of_request)
 	end
 	self:wr_start()
 	-- What is wrong with a request is told once, not as a session that stays open too.
@@ -76,10 +95,10 @@ function qp.post(self, list, peer)
 	return self:wr_complete()
 end
 
---- A queue pair with a completion queue and memory, by verbs alone, in RTS.
-function t.verbs_end(self, name, options)
-	options = options or {}
-	check_table("t:verbs_end: a table of options", options)
+local of_end = { "memory", "cqe", "send_cq", "cap", "send_ops_flags", "efa", "sq_sig_all", "qkey", "rnr_retry" }
+local of_pair = { "a", "b", unpack(of_end) }
+
+local function new_end(self, name, options)
 	local host = self:host(name)
 	local cq = options.send_cq or made("create_cq", host.verbs:create_cq(options.cqe or 64))
 	local made_qp = made("create_qp_ex", host.verbs:create_qp_ex {
@@ -91,6 +110,14 @@ function t.verbs_end(self, name, options)
 	check("RTS", made_qp:modify { state = "RTS", sq_psn = 0, rnr_retry = options.rnr_retry })
 	return { host = host, cq = cq, qp = made_qp, mem = options.memory and host:memory(options.memory),
 		qkey = options.qkey or 0x4242 }
+end
+
+--- A queue pair with a completion queue and memory, by verbs alone, in RTS.
+function t.verbs_end(self, name, options)
+	options = options or {}
+	check_table("t:verbs_end: a table of options", options)
+	check_fields("t:verbs_end", options, of_end)
+	return new_end(self, name, options)
 end
 
 --- Where requests to the end B go: through a new address handle of A's host.
@@ -106,8 +133,16 @@ end
 function t.verbs_pair(self, options)
 	options = options or {}
 	check_table("t:verbs_pair: a table of options", options)
-	local a = self:verbs_end("a", options.a or options)
-	local b = self:verbs_end("b", options.b or options)
+	check_fields("t:verbs_pair", options, of_pair)
+	local function side(name)
+		local own = options[name]
+		if own then
+			check_table("t:verbs_pair: a table of options", own)
+			check_fields("t:verbs_pair", own, of_end)
+		end
+		return new_end(self, name, own or options)
+	end
+	local a, b = side "a", side "b"
 	a.peer, b.peer = address(a, b), address(b, a)
 	return a, b
 end

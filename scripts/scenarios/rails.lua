@@ -181,7 +181,7 @@ srd.scenario("what makes no rails, or no transfer over them, is refused by name"
 	refused("queue pairs of host a and of host c", function()
 		t:rails({ t:host("a"):queue_pair {}, other }, { t:host("b"):queue_pair {}, t:host("b"):queue_pair {} })
 	end)
-	refused("rails is a number from 1 on", function() t:rail_pair { rails = 0 } end)
+	refused("rails is 0: a number from 1 to 32, or a list of two", function() t:rail_pair { rails = 0 } end)
 	refused("a table { from = memory, to = memory } is expected", function() p.a.rails:submit_put(p.a.mem) end)
 	refused("there are the fields \"from\" and \"to\" only", function()
 		p.a.rails:submit_put { from = p.a.mem, to = p.b.mem, peer = 1 }

@@ -171,6 +171,11 @@ srd.scenario("arguments of the parts that are written in Lua", {}, function(t)
 	raises(t, "t:rail_pair: rails is 1000: a number from 1 to 32, or a list of two", t.rail_pair, t, { rails = 1000 })
 	raises(t, "t:rail_pair: rails is a list of 3 numbers: of two, one for each host", t.rail_pair, t,
 		{ rails = { 2, 2, 2 } })
+	raises(t, "t:verbs_end: unknown field \"memry\"; did you mean \"memory\"?", t.verbs_end, t, "a", { memry = 8 })
+	raises(t, "t:verbs_pair: unknown field \"x\"", t.verbs_pair, t, { x = 8 })
+	raises(t, "t:verbs_pair: unknown field \"qkeys\"; did you mean \"qkey\"?", t.verbs_pair, t, { b = { qkeys = 8 } })
+	raises(t, "qp:post: unknown field \"wrid\"; did you mean \"wr_id\"?", p.a.qp.verbs.post, p.a.qp.verbs,
+		{ { "write", wrid = 8 } })
 	raises(t, "t:host: a name is at least one letter long", t.host, t, "")
 	raises(t, "t:host: a name is at least one letter long", t.host, t, "a\0b")
 	raises(t, "at_least: the bound is a number, not string", function()
