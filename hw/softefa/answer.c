@@ -15,22 +15,9 @@ static struct server {
 	bool started;
 	uint32_t failed;
 	uint32_t ending;
-	uint32_t seen;  /* messages */
-	uint32_t round; /* that is answered */
+	uint32_t round;    /* the last that was answered */
+	uint32_t commands; /* ever */
 } server;
-
-static bool next_message(struct soft_script *s)
-{
-	uint32_t asked;
-
-	while ((asked = __atomic_load_n(&s->asked, __ATOMIC_ACQUIRE)) == server.seen) {
-		if (__atomic_load_n(&server.ending, __ATOMIC_ACQUIRE))
-			return false;
-		soft_ask_sleep(&s->asked, asked);
-	}
-	server.seen = asked;
-	return true;
-}
 
 /* Once the round is another one, whoever asked is dead, or was answered. */
 static bool is_over(const struct soft_script *s)
@@ -45,6 +32,31 @@ static void tell(struct soft_script *s, bool is_command)
 	soft_ask_wake(&s->told);
 }
 
+/* The process that asked has carried out the last command. */
+static bool is_done(const struct soft_script *s)
+{
+	return __atomic_load_n(&s->done, __ATOMIC_ACQUIRE) == server.commands;
+}
+
+/* Sleep until READY says so; false: nobody is asked any more. */
+static bool await(struct soft_script *s, bool (*ready)(const struct soft_script *s))
+{
+	for (;;) {
+		uint32_t asked = __atomic_load_n(&s->asked, __ATOMIC_ACQUIRE);
+
+		if (ready(s))
+			return true;
+		if (__atomic_load_n(&server.ending, __ATOMIC_ACQUIRE))
+			return false;
+		soft_ask_sleep(&s->asked, asked);
+	}
+}
+
+static bool is_done_or_over(const struct soft_script *s)
+{
+	return is_done(s) || is_over(s);
+}
+
 static int command(void *context, struct srd_launch_command *c)
 {
 	struct soft_script *s = &soft.group->script;
@@ -52,8 +64,9 @@ static int command(void *context, struct srd_launch_command *c)
 	if (is_over(s))
 		return ECANCELED;
 	s->command = *c;
+	s->number = ++server.commands;
 	tell(s, true);
-	if (!next_message(s) || is_over(s))
+	if (!await(s, is_done_or_over) || !is_done(s))
 		return ECANCELED;
 	*c = s->command;
 	return s->result;
@@ -69,6 +82,8 @@ static void answer(struct soft_script *s)
 		server.round = __atomic_load_n(&s->round, __ATOMIC_ACQUIRE);
 		moment = s->moment;
 	} while (is_over(s));
+	if (!__atomic_load_n(&s->wanted, __ATOMIC_RELAXED))
+		return;
 	if (server.script->moment(server.script->context, &moment, &device, &alarm)) {
 		__atomic_store_n(&s->wanted, 0, __ATOMIC_RELAXED);
 		__atomic_store_n(&server.failed, 1, __ATOMIC_RELAXED);
@@ -85,10 +100,8 @@ static void *serve(void *unused)
 {
 	struct soft_script *s = &soft.group->script;
 
-	/* One round that is over ends with the message of the next. */
-	while (next_message(s))
-		while (__atomic_load_n(&s->wanted, __ATOMIC_RELAXED) && is_over(s))
-			answer(s);
+	while (await(s, is_over))
+		answer(s);
 	return NULL;
 }
 

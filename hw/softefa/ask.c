@@ -142,6 +142,7 @@ static void ask(struct srd_launch_moment *moment)
 	soft_ask_wake(&s->asked);
 	while (hear(s, &seen, round) && s->is_command) {
 		s->result = soft_lab(&s->command);
+		__atomic_store_n(&s->done, s->number, __ATOMIC_RELEASE);
 		soft_ask_wake(&s->asked);
 	}
 }

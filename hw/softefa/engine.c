@@ -8,6 +8,7 @@
 
 #include "ask.h"
 #include "blind.h"
+#include "decide.h"
 #include "engine.h"
 #include "event.h"
 #include "memory.h"
@@ -254,19 +255,46 @@ static bool alarm_first(uint64_t next)
 	return alarm && alarm <= next;
 }
 
+static void alarm_rings(void)
+{
+	uint64_t alarm = soft.group->script.alarm;
+
+	if (alarm > srd_model_now(&soft.model))
+		srd_model_set_now(&soft.model, alarm);
+	soft_ask_time();
+}
+
 /* False: it is not time yet. *LEAPT: nothing else was going to happen. */
 static bool ring_alarm(uint64_t next, bool *leapt)
 {
 	uint64_t alarm = soft.group->script.alarm;
 
 	*leapt = next == UINT64_MAX || srd_model_next_is_timer(&soft.model);
-	if (alarm > srd_model_now(&soft.model)) {
-		if (*leapt && !timer_due(alarm))
-			return false;
-		srd_model_set_now(&soft.model, alarm);
-	}
-	soft_ask_time();
+	if (alarm > srd_model_now(&soft.model) && *leapt && !timer_due(alarm))
+		return false;
+	alarm_rings();
 	return true;
+}
+
+/* As many events as there were. */
+static uint32_t run_again(uint32_t *left)
+{
+	uint32_t events = 0;
+
+	for (; *left; --*left, events++) {
+		uint64_t time = srd_model_next(&soft.model);
+
+		if (alarm_first(time)) {
+			alarm_rings();
+		} else if (time != UINT64_MAX) {
+			srd_model_step(&soft.model);
+		} else {
+			*left = 0;
+			soft_events_lack();
+			break;
+		}
+	}
+	return events;
 }
 
 bool soft_busy(void)
@@ -277,9 +305,12 @@ bool soft_busy(void)
 uint32_t soft_run(const struct soft_object *cq)
 {
 	uint32_t events = 0, before = cq ? cq->cq.arrivals : 0;
+	uint32_t *left = soft_events_left();
 	bool leapt = false;
 	uint64_t time;
 
+	if (left)
+		return run_again(left);
 	/* A script may set one alarm after the other: whoever polls is to see time pass. */
 	while (!leapt) {
 		time = srd_model_next(&soft.model);
@@ -300,6 +331,7 @@ uint32_t soft_run(const struct soft_object *cq)
 	}
 	if (events)
 		soft.group->called++;
+	soft_events_took(events);
 	return events;
 }
 

@@ -12,6 +12,7 @@
 #include "ask.h"
 #include "call.h"
 #include "command.h"
+#include "decide.h"
 #include "engine.h"
 #include "events.h"
 #include "files.h"
@@ -100,9 +101,12 @@ static int attach(void)
 	}
 	if (!err && !soft.process) {
 		err = soft_lock();
+		if (!err)
+			err = soft_turn(SOFT_ENTER, 0);
 		if (!err) {
 			err = soft_process_enter();
 			soft.shares = !err && !soft.group->copied;
+			soft_turn_over();
 			soft_unlock();
 		}
 	}
@@ -131,6 +135,8 @@ int soft_device_open(int number)
 	if (fd < 0)
 		return -1;
 	err = fd < MAX_FDS ? soft_lock() : EMFILE;
+	if (!err)
+		err = soft_turn(SOFT_COMMAND, SOFT_COMMAND_OPEN + (uint32_t)number);
 	if (!err) {
 		err = srd_model_device_open(&soft.model, first_host() + (uint32_t)number);
 		if (!err) {
@@ -140,6 +146,7 @@ int soft_device_open(int number)
 			soft_context_opened(fds[fd].file, soft_host_of_fd(fd));
 			soft_ask_device(soft_host_of_fd(fd));
 		}
+		soft_turn_over();
 		soft_unlock();
 	}
 	if (!err)
@@ -221,13 +228,14 @@ void soft_fd_close(int fd)
 	if (!file || has_another_fd(file))
 		return;
 	line = soft_stack();
-	if (soft_lock())
+	if (soft_lock() || soft_turn(SOFT_COMMAND, SOFT_COMMAND_CLOSE))
 		return;
 	if (soft_events_wanted())
 		soft_tell_close(file, host, line);
 	soft_context_closed(file);
 	if (!is_mapped(file))
 		soft_file_release(file);
+	soft_turn_over();
 	soft_unlock();
 }
 
@@ -251,12 +259,15 @@ int soft_ioctl(int fd, void *argument)
 
 	if (!err)
 		err = soft_lock();
+	if (!err)
+		err = soft_turn(SOFT_COMMAND, (uint32_t)call.object << 16 | call.method);
 	if (!err) {
 		if (soft_events_wanted())
 			soft_tell_before(&call, &tale);
 		err = soft_command(&call);
 		if (soft_events_wanted())
 			soft_tell(&call, &tale, err);
+		soft_turn_over();
 		soft_unlock();
 		soft_supervisor_wake();
 	}

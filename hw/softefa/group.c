@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "decide.h"
 #include "engine.h"
 #include "event.h"
 #include "events.h"
@@ -112,6 +113,8 @@ int soft_group_attach(const char *folder)
 	srd_model_attach(&soft.model, (uint8_t *)soft.group + MODEL_OFFSET);
 	soft_engine_attach(&soft.model);
 	err = soft_events_attach(folder);
+	if (!err)
+		err = soft_decide_attach(folder);
 	if (err)
 		soft_group_detach();
 	return err;
@@ -122,6 +125,7 @@ void soft_group_detach(void)
 	if (!soft.group)
 		return;
 	soft_events_detach();
+	soft_decide_detach();
 	munmap(soft.rings, RINGS_SIZE);
 	munmap(soft.group, soft.group_size);
 	memset(&soft, 0, sizeof(soft));
@@ -181,14 +185,17 @@ int soft_process_enter(void)
 	for (uint32_t i = 1; i < SOFT_MAX_PROCESSES; i++) {
 		if (g->process[i].pid)
 			continue;
-		g->process[i].pid = getpid();
 		g->process[i].generation++;
 		g->process[i].namespace = pid_namespace();
 		soft.namespace = g->process[i].namespace;
 		g->process[i].shared.num = 0;
+		g->process[i].number = (uint16_t)++g->entered;
+		g->process[i].polling = 0;
 		lock_init(&g->process[i].life);
 		pthread_mutex_lock(&g->process[i].life);
 		g->process[i].exits = false;
+		/* Last: the supervisor looks at those that have one, without the lock. */
+		__atomic_store_n(&g->process[i].pid, getpid(), __ATOMIC_RELEASE);
 		soft.process = i;
 		soft_supervisor_wake();
 		return 0;

@@ -122,6 +122,8 @@ struct soft_process {
 	uint32_t generation;
 	uint64_t namespace;        /* that its pid is of */
 	pthread_mutex_t life;      /* robust, and held as long as the thread that entered lives */
+	uint16_t number;           /* counts those that have entered */
+	uint32_t polling;          /* calls that are under way, where decisions are logged */
 	struct soft_ranges shared; /* memory that the others can map: share.h */
 	bool exits;                /* it has ended by itself */
 };
@@ -143,6 +145,8 @@ struct soft_script {
 	uint32_t round;  /* the moment that is now, counted */
 	uint32_t told_round; /* that the message is about */
 	uint32_t is_command; /* it is, else the moment is over */
+	uint32_t number;     /* of the command, counted */
+	uint32_t done;       /* the last that was carried out */
 	int32_t result;      /* of the command */
 	struct srd_launch_moment moment;
 	struct srd_launch_command command;
@@ -161,6 +165,8 @@ struct soft_group {
 	uint32_t next_file;
 	uint32_t last_name;
 	uint32_t recorded;  /* it has a ring of events */
+	uint32_t decided;   /* it has a log of decisions */
+	uint32_t entered;   /* processes, ever */
 	uint32_t first_raw; /* object */
 	uint32_t armed;     /* completion queues */
 	uint64_t pages_high;
@@ -187,8 +193,9 @@ struct soft_view {
 	bool shares;        /* what it registers, where it can */
 	uint64_t namespace; /* of its pid */
 	size_t group_size;
-	struct soft_events *events; /* NULL: nobody wants any */
-	uint32_t made;              /* the last object of soft_object_new */
+	struct soft_events *events;       /* NULL: nobody wants any */
+	struct soft_decisions *decisions; /* NULL: there is no log of them */
+	uint32_t made;                    /* the last object of soft_object_new */
 	char folder[128];
 };
 

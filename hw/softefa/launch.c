@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "answer.h"
+#include "decide.h"
 #include "drain.h"
 #include "engine.h"
 #include "events.h"
@@ -27,11 +28,12 @@
 #include "sysfs.h"
 #include "verbs/launch.h"
 
-#define NAP_SHORT 50000     /* ns, while the supervisor has to move the device itself */
-#define NAP_LONG  1000000   /* while others do */
-#define NAP_WATCH 4000000   /* while doorbells are watched that nobody rings */
-#define UNTOLD    3         /* looks */
-#define NAP_IDLE  100000000 /* while nothing is under way; processes may end unseen so long */
+#define NAP_SHORT     50000     /* ns, while the supervisor has to move the device itself */
+#define NAP_LONG      1000000   /* while others do */
+#define NAP_WATCH     4000000   /* while doorbells are watched that nobody rings */
+#define UNTOLD        3         /* looks */
+#define UNTOLD_SURELY 200       /* where a thread that the kernel stopped must not count */
+#define NAP_IDLE      100000000 /* while nothing is under way; processes may end unseen so long */
 
 struct supervisor {
 	pid_t child;
@@ -180,11 +182,17 @@ static bool has_ended(struct supervisor *s, uint32_t i)
 static void bury(struct supervisor *s)
 {
 	for (uint32_t i = 1; i < SOFT_MAX_PROCESSES; i++) {
-		if (!soft.group->process[i].pid || !has_ended(s, i) || soft_lock())
+		struct soft_process *p = &soft.group->process[i];
+
+		if (!__atomic_load_n(&p->pid, __ATOMIC_ACQUIRE) || !has_ended(s, i) || soft_lock())
 			continue;
-		soft_process_leave(i);
+		/* Another supervisor of the group may have been here, and another process since. */
+		if (p->pid && p->generation == s->slot[i] && soft_may_bury(i)) {
+			soft_process_leave(i);
+			soft_turn_over();
+			forget(s, i);
+		}
 		soft_unlock();
-		forget(s, i);
 	}
 }
 
@@ -206,6 +214,8 @@ static void note_stalls(void)
  */
 static void find_untold(void)
 {
+	uint32_t looks = soft_decides() ? UNTOLD_SURELY : UNTOLD;
+
 	for (uint32_t i = 1; i <= soft.group->objects_high; i++) {
 		struct soft_object *object = soft_object(i);
 
@@ -213,7 +223,7 @@ static void find_untold(void)
 			continue;
 		if (!soft_doorbell_waits(object))
 			object->qp.untold = 0;
-		else if (++object->qp.untold == UNTOLD)
+		else if (++object->qp.untold == looks)
 			soft_engine_qp_raw(object);
 	}
 }
@@ -229,11 +239,17 @@ static void help(struct supervisor *s)
 		s->nap = NAP_LONG;
 		return;
 	}
+	if (!soft_may_help()) {
+		soft_unlock();
+		s->nap = NAP_SHORT;
+		return;
+	}
 	moved = soft_raw_doorbells();
 	if (!moved && srd_model_busy(&soft.model))
 		note_stalls();
 	find_untold();
 	moved += soft_run(NULL);
+	soft_turn_over();
 	s->called = soft.group->called;
 	soft_unlock();
 	longest = soft_busy() ? NAP_LONG : NAP_WATCH;
@@ -311,6 +327,22 @@ static int record(const struct srd_launch_record *record, const struct soft_fold
 		   : 0;
 }
 
+/* From the first decision on. */
+static int decide(const struct srd_launch_options *options, const struct soft_folder *folder,
+		  struct srd_error *error)
+{
+	int err;
+
+	if (!folder->fresh)
+		return srd_error_set(error, -EINVAL,
+				     "this group has begun already: only the first program of a "
+				     "group can have its decisions logged");
+	err = soft_decide_create(folder->path, options->log, options->replay);
+	return err ? srd_error_set(error, err, "the log of decisions in %s cannot be made: %s",
+				   folder->path, strerror(-err))
+		   : 0;
+}
+
 static int prepare(const struct srd_launch_options *options, const struct soft_folder *folder,
 		   struct supervisor *s, struct srd_error *error)
 {
@@ -335,6 +367,8 @@ static int prepare(const struct srd_launch_options *options, const struct soft_f
 		err = srd_error_set(error, -EINVAL,
 				    "this group has begun already: only the first program of a "
 				    "group can have a script");
+	if (!err && options->log)
+		err = decide(options, folder, error);
 	if (err)
 		return err;
 	if (folder->fresh) {
@@ -393,6 +427,8 @@ static int run(const struct srd_launch_options *options, int *status, struct srd
 		soft_answer_end();
 	if (recording)
 		soft_drain_end();
+	if (options->log && soft_decide_finish(options->log))
+		err = srd_error_set(error, -ENOMEM, "out of memory for the log of decisions");
 	if (soft.group->complaint[0])
 		options->say(soft.group->complaint);
 leave:

@@ -6,6 +6,7 @@
 
 #include <uthash.h>
 
+#include "decide.h"
 #include "engine.h"
 #include "guard.h"
 #include "store.h"
@@ -88,6 +89,11 @@ static bool on_store(siginfo_t *info, void *context)
 	if (info->si_code != SEGV_ACCERR || soft_lock())
 		return false;
 	HASH_FIND_PTR(pages, &at, page);
+	if (page && page->writable && soft_decides()) {
+		if (soft_turn(SOFT_POST, page->qp))
+			return true;
+		HASH_FIND_PTR(pages, &at, page); /* others may have run */
+	}
 	/* It never had the right to, whoever asks. */
 	if (page && !page->writable)
 		page = NULL;
@@ -95,6 +101,8 @@ static bool on_store(siginfo_t *info, void *context)
 		rung(page, offset, value);
 	else if (page)
 		give_up(page);
+	if (page)
+		soft_turn_over();
 	soft_unlock();
 	if (page)
 		soft_supervisor_wake();

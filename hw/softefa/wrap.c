@@ -5,6 +5,7 @@
 
 #include <infiniband/verbs.h>
 
+#include "decide.h"
 #include "engine.h"
 #include "files.h"
 #include "memory.h"
@@ -26,6 +27,7 @@ typedef int start_poll_fn(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr);
 static struct ibv_context_ops real;
 static wr_complete_fn *real_wr_complete;
 static start_poll_fn *real_start_poll;
+static void (*real_end_poll)(struct ibv_cq_ex *cq);
 
 /*
  * The object that HANDLE names, if it is of KIND and this process's; NULL. The number comes
@@ -79,9 +81,12 @@ static bool advance(uint32_t handle)
 		return false;
 	before = cq->cq.arrivals;
 	/* Whoever holds the lock moves the device. */
-	if (something_to_do() && !soft_trylock()) {
-		soft_raw_doorbells();
-		soft_run(cq);
+	if (soft_decides() ? !soft_lock() : something_to_do() && !soft_trylock()) {
+		if (soft_may_move(handle)) {
+			soft_raw_doorbells();
+			soft_run(cq);
+			soft_turn_over();
+		}
 		soft_unlock();
 	}
 	if (cq->cq.arrivals != before)
@@ -108,7 +113,7 @@ static void posted(uint32_t handle)
 {
 	struct soft_object *qp;
 
-	if (lock_patiently())
+	if (lock_patiently() || soft_turn(SOFT_POST, handle))
 		return;
 	qp = mine(handle, SOFT_QP);
 	if (qp)
@@ -116,30 +121,53 @@ static void posted(uint32_t handle)
 	/* Somebody may sleep until an event comes, or never look at its completions. */
 	if (qp && (soft.group->armed || qp->qp.stalls >= STALLS))
 		soft_run(NULL);
+	soft_turn_over();
 	soft_unlock();
 	soft_supervisor_wake();
 }
 
 static int poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
 {
-	int n = real.poll_cq(cq, num_entries, wc);
+	int n = 0;
 
-	if (!n && num_entries > 0 && advance(cq->handle))
+	if (soft_poll_begin(cq->handle, &num_entries)) {
 		n = real.poll_cq(cq, num_entries, wc);
+		if (n > 0)
+			soft_poll_found(cq->handle, n);
+		else if (!n && num_entries > 0 && advance(cq->handle))
+			n = real.poll_cq(cq, num_entries, wc);
+	} else {
+		make_room();
+	}
+	soft_poll_end();
 	if (n)
 		arrived();
 	return n;
 }
 
+/* Where it is 0 the program goes on until it calls end_poll. */
 static int start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
 {
-	int err = real_start_poll(cq, attr);
+	int err = ENOENT, any = 1;
 
-	if (err == ENOENT && advance(cq->handle))
+	if (soft_poll_begin(cq->handle, &any)) {
 		err = real_start_poll(cq, attr);
-	if (!err)
+		if (!err)
+			soft_poll_found(cq->handle, 0);
+		else if (err == ENOENT && advance(cq->handle))
+			err = real_start_poll(cq, attr);
+	}
+	if (err)
+		soft_poll_end();
+	else
 		arrived();
 	return err;
+}
+
+static void end_poll(struct ibv_cq_ex *cq)
+{
+	real_end_poll(cq);
+	soft_poll_end();
 }
 
 static int req_notify_cq(struct ibv_cq *cq, int solicited_only)
@@ -147,13 +175,14 @@ static int req_notify_cq(struct ibv_cq *cq, int solicited_only)
 	int err = real.req_notify_cq(cq, solicited_only);
 	struct soft_object *object;
 
-	if (err || lock_patiently())
+	if (err || lock_patiently() || soft_turn(SOFT_REQUEST_EVENT, cq->handle))
 		return err;
 	object = mine(cq->handle, SOFT_CQ);
 	if (object)
 		soft_cq_doorbell(object);
 	soft_raw_doorbells();
 	soft_run(NULL);
+	soft_turn_over();
 	soft_unlock();
 	soft_supervisor_wake();
 	return 0;
@@ -253,6 +282,10 @@ static bool wrap_cq(uint32_t handle, const struct ibv_context *context)
 		return false;
 	real_start_poll = cq->start_poll;
 	cq->start_poll = start_poll;
+	if (soft.decisions) {
+		real_end_poll = cq->end_poll;
+		cq->end_poll = end_poll;
+	}
 	return true;
 }
 

@@ -185,6 +185,8 @@ local commands = {
 				help = "A Lua script over the program: its functions are called as devices, queue pairs "
 					.. "and requests appear, and make requests wait, fail, be lost or come late, receivers "
 					.. "not ready, devices die. See docs/device.md. Given by the first of a group." },
+			{ "decisions", kind = "text", arg = "FILE", complete = "file", group = "Reports",
+				help = "Write down what the device decided and when, for srdlab replay." },
 			{ "devices", kind = "number", arg = "N", default = "0", range = { 0, 64 }, group = "Where it runs",
 				help = "How many devices there are, each with a GID of its own; 0: as many as the profile "
 					.. "says." },
@@ -243,6 +245,9 @@ local commands = {
 		description = {
 			"Runs the scenario of a replay file again: the same text of the script, seed, profile and "
 				.. "options. Then says whether the trace was the same, event by event.",
+			"Of a log of decisions that srdlab exec wrote, runs the program again and lets the device decide "
+				.. "as it did; where the program does something else, says at which decision. The exit status is "
+				.. "that of the program.",
 		},
 		options = {
 			{ "unsafe-lua", kind = "flag", group = "What a script may do", env = false,
@@ -251,7 +256,8 @@ local commands = {
 			say "The scenario's line too, with its virtual time, number of events and trace hash.",
 		},
 		exits = { "passed", "failed", "usage", "skipped", "internal", "interrupted" },
-		examples = { { "srdlab replay srdlab-replay/chunks-42-seed1.json" } } },
+		examples = { { "srdlab replay srdlab-replay/chunks-42-seed1.json" },
+			{ "srdlab replay run.json", "A program, from the decisions that srdlab exec wrote down." } } },
 	{ "rules", usage = "[OPTION]... [RULE|FAMILY|CLASS|TRACE]...",
 		summary = "name the rules, explain some, judge a trace by them, or check them",
 		arguments = { min = 0, complete = "rule" },

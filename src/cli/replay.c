@@ -10,6 +10,7 @@
 #include <srdlab/version.h>
 
 #include "cli/cli.h"
+#include "cli/execution.h"
 #include "cli/lab.h"
 #include "cli/plug_in.h"
 #include "cli/recorded.h"
@@ -199,7 +200,7 @@ static int run(struct replay *replay)
 	return SRD_EXIT_INTERNAL;
 }
 
-int srd_cli_replay(const struct srd_cli_replay_options *options)
+static int run_scenario(const struct srd_cli_replay_options *options)
 {
 	struct replay replay = {.options = options, .recorded = {.suppressions = -1}};
 	struct srd_error error = {0};
@@ -225,4 +226,49 @@ int srd_cli_replay(const struct srd_cli_replay_options *options)
 	srd_cli_recorded_release(&replay.recorded);
 	srd_cli_replay_release(&replay.file);
 	return rc;
+}
+
+/* The file is a log of decisions: its program runs again. */
+static int run_program(const struct srd_cli_replay_options *options)
+{
+	const char *path = options->arguments.items[0];
+	const struct srd_cli_written files[] = {
+		{"--trace", options->trace.trace},
+		{"--timeline", options->trace.timeline},
+	};
+	struct srd_cli_decisions decisions;
+	struct srd_trace_run trace_run = {.backend = "exec"};
+	struct srd_error error = {0};
+	uint64_t violations;
+	int rc = srd_cli_decisions_read(path, &decisions, &error), status;
+
+	if (!rc && !srd_launcher_get())
+		rc = srd_error_set(&error, -ENOTSUP,
+				   "this srdlab was built without rdma-core, and so without a "
+				   "device");
+	if (!rc)
+		rc = srd_cli_written_check(files, 2, &error);
+	if (!rc)
+		rc = srd_cli_written_spare(files, 2, path, &error);
+	if (rc) {
+		srd_cli_error("%s", error.message);
+		status = rc == -ENOMEM || rc == -ENOTSUP ? SRD_EXIT_INTERNAL : SRD_EXIT_USAGE;
+	} else {
+		trace_run.script = decisions.execution.argv[0];
+		trace_run.profile = decisions.execution.profile.name;
+		trace_run.seed = decisions.execution.seed;
+		decisions.execution.watch.trace = options->trace.trace;
+		decisions.execution.watch.timeline = options->trace.timeline;
+		decisions.execution.watch.run = &trace_run;
+		status = srd_cli_execution_run(&decisions.execution, &violations);
+	}
+	srd_cli_decisions_release(&decisions);
+	return status;
+}
+
+int srd_cli_replay(const struct srd_cli_replay_options *options)
+{
+	if (srd_cli_decisions_probe(options->arguments.items[0]))
+		return run_program(options);
+	return run_scenario(options);
 }

@@ -10,6 +10,7 @@
 #include "run.h"
 #include "sandbox.h"
 #include "script.h"
+#include "steer.h"
 #include "verbs/alloc.h"
 #include "verbs/file.h"
 #include "verbs/nearest.h"
@@ -725,17 +726,20 @@ static int compile_all(lua_State *L, const char *path, const char *text, size_t 
 	return ret;
 }
 
-int srd_script_compile(lua_State *L, const char *path, const struct srd_sandbox *sandbox,
+int srd_script_compile(lua_State *L, const struct srd_steer_options *options,
 		       struct srd_script **out, struct srd_error *error)
 {
-	size_t size;
-	char *text;
-	int ret = srd_file_read(path, MAX_SCRIPT_SIZE, &text, &size, error);
+	size_t size = options->length;
+	char *text = NULL;
+	int ret = 0;
 
 	*out = NULL;
+	if (!options->text)
+		ret = srd_file_read(options->path, MAX_SCRIPT_SIZE, &text, &size, error);
 	if (ret)
 		return ret;
-	ret = compile_all(L, path, text, size, sandbox, out, error);
+	ret = compile_all(L, options->path, text ? text : options->text, size, &options->sandbox,
+			  out, error);
 	srd_free(text);
 	return ret;
 }

@@ -24,11 +24,13 @@ struct srd_script {
  */
 void srd_script_open(lua_State *L, const struct srd_script *script);
 
+struct srd_steer_options;
+
 /*
- * The script PATH, compiled with L, without its scenarios. Errors as srd_script_load; *OUT is
- * to be freed in either case.
+ * The script that OPTIONS name, compiled with L. Errors as srd_script_load; *OUT is to be
+ * freed in either case.
  */
-int srd_script_compile(lua_State *L, const char *path, const struct srd_sandbox *sandbox,
+int srd_script_compile(lua_State *L, const struct srd_steer_options *options,
 		       struct srd_script **out, struct srd_error *error);
 
 /* steer.c: what the module of a script over a program needs, into the table on top. */

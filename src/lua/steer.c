@@ -371,8 +371,7 @@ int srd_steer_open(const struct srd_steer_options *options, struct srd_steer **o
 	if (err)
 		srd_error_set(error, err, "%s: out of memory", options->path);
 	else
-		err = srd_script_compile(steer->lua.L, options->path, &options->sandbox,
-					 &steer->script, error);
+		err = srd_script_compile(steer->lua.L, options, &steer->script, error);
 	if (!err)
 		err = start(steer, error);
 	if (err) {

@@ -14,6 +14,8 @@ struct srd_steer;
 
 struct srd_steer_options {
 	const char *path;
+	const char *text; /* NULL: it is read from PATH */
+	size_t length;
 	uint64_t seed;
 	struct srd_sandbox sandbox; /* its limits are those of one call of a function */
 	/* What the script logs, and what it fails with ("FILE:LINE: ..."). Any thread. */

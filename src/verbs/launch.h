@@ -88,6 +88,21 @@ struct srd_launch_script {
 		      const struct srd_launch_device *device, uint64_t *alarm);
 };
 
+/* One entry of a decision log: hw/softefa/decide.h. */
+struct srd_launch_decision {
+	uint32_t object;
+	uint32_t polls;
+	uint32_t events;
+	uint16_t process;
+	uint8_t kind;
+	uint8_t reserved;
+};
+
+struct srd_launch_log {
+	struct srd_launch_decision *list; /* for srd_free */
+	uint64_t num;
+};
+
 struct srd_launch_options {
 	const struct srd_profile *profile;
 	uint64_t seed;
@@ -99,6 +114,8 @@ struct srd_launch_options {
 	char **argv;       /* ends with NULL */
 	const struct srd_launch_record *record; /* NULL: no events are wanted */
 	const struct srd_launch_script *script; /* NULL: there is none */
+	struct srd_launch_log *log;             /* of decisions; NULL: none is wanted */
+	bool replay;                            /* LOG is to be followed, else to be filled */
 	/* A sentence for the user, such as why something does not work here. */
 	void (*say)(const char *text);
 };

@@ -48,6 +48,8 @@ struct end_name {
 
 /* What a program wants to do with its queue pair before that gets a state. */
 static void (*end_before_init)(struct end *end);
+/* Set: completions are polled by ibv_start_poll, from this. */
+static struct ibv_cq_ex **end_extended;
 
 /* Memory that processes share from fork on. */
 static inline void *end_common(size_t size)
@@ -113,7 +115,15 @@ static inline void end_open(struct end *end, void *memory, size_t size)
 	end->context = list && *list ? ibv_open_device(*list) : NULL;
 	must(end->context);
 	end->pd = ibv_alloc_pd(end->context);
-	end->cq = ibv_create_cq(end->context, 2 * END_DEPTH, NULL, NULL, 0);
+	if (end_extended) {
+		struct ibv_cq_init_attr_ex cq = {.cqe = 2 * END_DEPTH};
+
+		*end_extended = ibv_create_cq_ex(end->context, &cq);
+		must(*end_extended);
+		end->cq = ibv_cq_ex_to_cq(*end_extended);
+	} else {
+		end->cq = ibv_create_cq(end->context, 2 * END_DEPTH, NULL, NULL, 0);
+	}
 	must(end->pd && end->cq);
 	qp = end_create_qp(end, IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_RDMA_WRITE);
 	end->writes = qp != NULL;

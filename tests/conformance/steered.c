@@ -3,15 +3,18 @@
  * What a script over it makes of a program: it reads from itself so many times, one doorbell
  * each, or sends, one after the other; polls until nothing more comes, and prints each
  * completion: the number of its request, and the vendor's status.
- * usage: steered reads|sends|peers COUNT [EMPTY_POLLS]
+ * usage: steered reads|sends|peers|naps|batches COUNT [EMPTY_POLLS]
  */
+#include <errno.h>
 #include <stdbool.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "end.h"
 
 static struct end end;
+static struct ibv_cq_ex *extended;
 static uint64_t received;
 
 static void post_send(const struct end_name *to, uint64_t id)
@@ -71,6 +74,54 @@ static void reap(int count, int patience)
 		printf("%d missing\n", count);
 }
 
+static int poll_plain(void)
+{
+	struct ibv_wc wc[4];
+	int n = ibv_poll_cq(end.cq, 4, wc);
+
+	must(n >= 0);
+	for (int i = 0; i < n; i++)
+		printf("%d,%u;", (int)wc[i].wr_id, wc[i].status ? wc[i].vendor_err : 0);
+	return n;
+}
+
+static int poll_extended(void)
+{
+	struct ibv_poll_cq_attr attr = {0};
+	int n = 0, err = ibv_start_poll(extended, &attr);
+
+	if (err == ENOENT)
+		return 0;
+	for (; !err; err = ibv_next_poll(extended), n++) {
+		printf("%d,%u;", (int)extended->wr_id, extended->status);
+		if (n % 3 == 0)
+			usleep(200);
+	}
+	must(err == ENOENT);
+	ibv_end_poll(extended);
+	return n;
+}
+
+/* Bursts of reads, naps of any length, and all that each poll finds. */
+static void nap(const struct end_name *to, int count)
+{
+	int posted = 0, got = 0;
+	struct timespec t;
+
+	while (got < count) {
+		int n = extended ? poll_extended() : poll_plain();
+
+		printf(":");
+		got += n;
+		for (int i = 0; i <= n && posted < count && posted - got < 16; i++)
+			post_read(to, (uint64_t)++posted);
+		clock_gettime(CLOCK_MONOTONIC, &t);
+		if (t.tv_nsec / 64 % 3 == 0)
+			usleep((unsigned int)(t.tv_nsec / 64 % 1500));
+	}
+	printf("\n");
+}
+
 int main(int argc, char **argv)
 {
 	int count = atoi(argv[2]), patience = argc > 3 ? atoi(argv[3]) : 1000;
@@ -78,8 +129,16 @@ int main(int argc, char **argv)
 	static uint8_t memory[4096];
 	struct end_name name;
 
+	if (!strcmp(argv[1], "batches"))
+		end_extended = &extended;
+	if (getenv("STEERED_COUNT"))
+		count = atoi(getenv("STEERED_COUNT"));
 	end_open(&end, memory, sizeof(memory));
 	end_name(&end, &name);
+	if (!strcmp(argv[1], "naps") || extended) {
+		nap(&name, count);
+		return 0;
+	}
 	for (int i = 1; i <= count; i++) {
 		if (!sends) {
 			post_read(&name, (uint64_t)i);

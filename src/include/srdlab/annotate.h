@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For a program that is run by `srdlab exec`: what the requests of it are for. Where it marks
- * its transfers the rules about chunks and credits judge them too (`--rules contract`).
- * Anywhere else these calls do nothing; nothing has to be linked.
+ * For a program that is run by `srdlab exec`: what the requests of it are for, and faults that
+ * its own tests ask for. Anywhere else these calls do nothing; nothing has to be linked.
+ *
+ * Where it marks its transfers the rules about chunks and credits judge them too (`--rules
+ * contract`).
  *
  *     srdlab_op_t op = srdlab_op_begin(qp, &transfer);
  *     srdlab_op_post(op);              its requests come next, from this thread
@@ -13,11 +15,19 @@
  *
  * Ids of its requests then have to be those that the rules id.* ask for. All calls may come
  * from any thread; an op is of one queue pair.
+ *
+ * Faults need no rules. A request is named before it is posted:
+ *
+ *     srdlab_request_t request = srdlab_next_request(qp, 1);
+ *     srdlab_hold(request);
+ *     ... post, and see that no completion comes ...
+ *     srdlab_release(request);
  */
 #ifndef SRDLAB_ANNOTATE_H
 #define SRDLAB_ANNOTATE_H
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdint.h>
 
 /* RTLD_DEFAULT, which dlfcn.h has with _GNU_SOURCE only. */
@@ -57,6 +67,29 @@ struct srdlab_annotate {
 	void (*posted)(srdlab_op_t op, int result);
 	void (*end)(srdlab_op_t op, int result, const struct srdlab_cause *cause);
 	void (*credits)(struct ibv_qp *qp, uint32_t max_send_wr);
+};
+
+/* A request of a queue pair, by its number; qp 0: nobody knows it. */
+typedef struct srdlab_request {
+	uint64_t qp;
+	uint64_t number;
+} srdlab_request_t;
+
+/* As enum srd_lab_kind of srdlab/lab.h has them. */
+enum srdlab_fault {
+	SRDLAB_HOLD = 0,
+	SRDLAB_RELEASE = 1,
+	SRDLAB_FAIL = 2,
+	SRDLAB_DROP = 3,
+	SRDLAB_DUPLICATE = 4,
+	SRDLAB_DELAY = 5,
+	SRDLAB_NOT_READY = 19,
+};
+
+/* What the device of srdlab exec has behind it. */
+struct srdlab_faults {
+	srdlab_request_t (*next)(struct ibv_qp *qp, uint32_t n);
+	int (*fault)(srdlab_request_t request, uint32_t fault, uint64_t value);
 };
 
 static inline const struct srdlab_annotate *srdlab_annotate_find(void)
@@ -122,6 +155,82 @@ static inline void srdlab_op_end(srdlab_op_t op, int result, const struct srdlab
 
 	if (calls)
 		calls->end(op, result, cause);
+}
+
+static inline const struct srdlab_faults *srdlab_faults_find(void)
+{
+	static const struct srdlab_faults *found;
+	static int looked;
+
+	if (!__atomic_load_n(&looked, __ATOMIC_ACQUIRE)) {
+		const void *calls = dlsym(SRDLAB_ANY_LIBRARY, "srdlab_fault_calls");
+
+		__atomic_store_n(&found, (const struct srdlab_faults *)calls, __ATOMIC_RELAXED);
+		__atomic_store_n(&looked, 1, __ATOMIC_RELEASE);
+	}
+	return __atomic_load_n(&found, __ATOMIC_RELAXED);
+}
+
+/* The N-th request that QP will be given from now on; 1 is the next. */
+static inline srdlab_request_t srdlab_next_request(struct ibv_qp *qp, uint32_t n)
+{
+	const struct srdlab_faults *calls = srdlab_faults_find();
+	srdlab_request_t none = {0, 0};
+
+	return calls ? calls->next(qp, n) : none;
+}
+
+/* For those below: 0 or a positive errno, as they say; EOPNOTSUPP outside srdlab exec. */
+static inline int srdlab_fault(srdlab_request_t request, uint32_t fault, uint64_t value)
+{
+	const struct srdlab_faults *calls = srdlab_faults_find();
+
+	return calls ? calls->fault(request, fault, value) : EOPNOTSUPP;
+}
+
+/*
+ * Keep its completion back. ENOENT: it has completed, or its queue pair is gone; so below too.
+ * ENOMEM: there are too many for requests that are not posted yet.
+ */
+static inline int srdlab_hold(srdlab_request_t request)
+{
+	return srdlab_fault(request, SRDLAB_HOLD, 0);
+}
+
+/* Let it go. EINVAL: it is not held. */
+static inline int srdlab_release(srdlab_request_t request)
+{
+	return srdlab_fault(request, SRDLAB_RELEASE, 0);
+}
+
+/* It completes with this vendor's status, 1 to 255, and moves no bytes. EINVAL: another one. */
+static inline int srdlab_fail(srdlab_request_t request, uint32_t vendor_err)
+{
+	return srdlab_fault(request, SRDLAB_FAIL, vendor_err);
+}
+
+/* It never completes. */
+static inline int srdlab_drop(srdlab_request_t request)
+{
+	return srdlab_fault(request, SRDLAB_DROP, 0);
+}
+
+/* Its completion comes twice. */
+static inline int srdlab_duplicate(srdlab_request_t request)
+{
+	return srdlab_fault(request, SRDLAB_DUPLICATE, 0);
+}
+
+/* It arrives, or where it has arrived completes, so many ns later. */
+static inline int srdlab_delay(srdlab_request_t request, uint64_t ns)
+{
+	return srdlab_fault(request, SRDLAB_DELAY, ns);
+}
+
+/* Its receiver has no receive for it the first TIMES, 255 at most, that it gets there. */
+static inline int srdlab_not_ready(srdlab_request_t request, uint32_t times)
+{
+	return srdlab_fault(request, SRDLAB_NOT_READY, times);
 }
 
 #ifdef __cplusplus
