@@ -27,8 +27,12 @@ struct region {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static __thread bool inside; /* this thread holds the lock, or tells: its own frees are nothing */
+/* Reached without a call of the library that a sanitizer stands in for, too early. */
+#define EARLY __attribute__((tls_model("initial-exec")))
+/* This thread holds the lock, or tells: its own frees are nothing. */
+static __thread bool inside EARLY;
 static struct region *regions;
+static _Atomic uint32_t num_regions;
 static _Atomic uint32_t count[NUM_COUNT]; /* of regions, by granule of their addresses */
 
 void observer_memory_forked(void)
@@ -74,6 +78,7 @@ static struct ibv_mr *registered(struct ibv_mr *mr, uintptr_t addr, size_t lengt
 	pthread_mutex_unlock(&lock);
 	inside = false;
 	count_add(addr, length, 1);
+	num_regions++;
 	return mr;
 }
 
@@ -91,6 +96,7 @@ static void forget(const struct ibv_mr *mr)
 	if (!region)
 		return;
 	count_add(region->addr, region->length, (uint32_t)-1);
+	num_regions--;
 	free(region);
 }
 
@@ -126,7 +132,7 @@ static void given_back(const void *at, size_t length)
 SRD_EXPORT void free(void *at)
 {
 	static void (*real)(void *);
-	static __thread bool finding;
+	static __thread volatile bool finding EARLY; /* dlsym is said not to call us */
 
 	if (!real && !finding) {
 		finding = true;
@@ -135,7 +141,9 @@ SRD_EXPORT void free(void *at)
 	}
 	if (!real || !at)
 		return;
-	given_back(at, malloc_usable_size(at));
+	/* A sanitizer that comes behind us is asked nothing before it has begun. */
+	if (num_regions)
+		given_back(at, malloc_usable_size(at));
 	real(at);
 }
 

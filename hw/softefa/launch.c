@@ -75,6 +75,20 @@ static int set_preload(const char *device, const char *observer)
 	return setenv("LD_PRELOAD", preload, 1) ? -errno : 0;
 }
 
+/*
+ * The AddressSanitizer of gcc is a library, which refuses to run where another one was loaded
+ * before it, as ours are. It does work: of what they stand in for it minds nothing.
+ */
+static int set_sanitizer(void)
+{
+	const char *before = getenv("ASAN_OPTIONS");
+	char options[PATH_MAX];
+
+	snprintf(options, sizeof(options), "verify_asan_link_order=0%s%s",
+		 before && *before ? ":" : "", before ? before : "");
+	return setenv("ASAN_OPTIONS", options, 1) ? -errno : 0;
+}
+
 /* What would hinder the program from meeting the device again in a child of its own. */
 static int set_environment(const struct srd_launch_options *options, const char *folder,
 			   const char *sysfs, uint32_t first)
@@ -82,6 +96,8 @@ static int set_environment(const struct srd_launch_options *options, const char 
 	char number[16];
 
 	if (setenv("SYSFS_PATH", sysfs, 1) || setenv(SOFT_ENV_FOLDER, folder, 1))
+		return -errno;
+	if (set_sanitizer())
 		return -errno;
 	snprintf(number, sizeof(number), "%u", options->devices);
 	if (setenv(SOFT_ENV_DEVICES, number, 1))

@@ -114,6 +114,7 @@ static inline void end_open(struct end *end, void *memory, size_t size)
 	memset(end, 0, sizeof(*end));
 	end->context = list && *list ? ibv_open_device(*list) : NULL;
 	must(end->context);
+	ibv_free_device_list(list);
 	end->pd = ibv_alloc_pd(end->context);
 	if (end_extended) {
 		struct ibv_cq_init_attr_ex cq = {.cqe = 2 * END_DEPTH};
