@@ -187,6 +187,9 @@ srd.scenario("what makes no rails, or no transfer over them, is refused by name"
 		p.a.rails:submit_put { from = p.a.mem, to = p.b.mem, peer = 1 }
 	end)
 	refused("\"to\" is missing", function() p.a.rails:submit_get { from = p.b.mem } end)
+	refused("memory of host a, not of host b, is expected", function()
+		p.a.rails:submit_put { from = p.b.mem, to = p.a.mem }
+	end)
 	refused("3 is out of range: there are 2", function() p.a.rails:queue_pair(3) end)
 	refused("0 is out of range: there are 2", function() p.a.rails:queue_pair(0) end)
 	refused("this queue pair is a rail: destroy the rails first", function() p.a.qps[2]:destroy() end)
@@ -223,6 +226,16 @@ for name, profile in pairs {
 		t:expect(p.b.mem):same_content(p.a.mem)
 	end)
 end
+
+srd.scenario("memory that the second device cannot register is no rail's", { needs = { "faults" } }, function(t)
+	local p = t:rail_pair { rails = 2, memory = 4096 }
+	t:fail_call("reg_mr", { errno = "ENOMEM" })
+	t:expect(function()
+		p.a.rails:submit_put { from = p.a.mem, to = p.b.mem }
+	end):raises "reg_mr on device 2 of host a failed: ENOMEM"
+	t:wait(p.a.rails:submit_put { from = p.a.mem, to = p.b.mem })
+	t:expect(p.a.mem:free()):equals "OK"
+end)
 
 srd.scenario("64 GiB over four rails, verified to the byte", {
 	tags = { "scale" }, needs = { "origin" }, profile = "huge",

@@ -275,8 +275,8 @@ struct srd_mr *srd_memory_on(lua_State *L, struct srd_memory_object *memory,
 				  whole->access);
 	if (!share->mr) {
 		srd_free(share);
-		srd_raise(L, "%s: reg_mr on device %u of host %s failed: %s", what, device->device,
-			  device->name, srd_errno_name(errno));
+		srd_raise(L, "%s: reg_mr on device %d of host %s failed: %s", what,
+			  (int)device->device, device->name, srd_errno_name(errno));
 	}
 	share->next = whole->shares;
 	whole->shares = share;

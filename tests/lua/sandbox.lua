@@ -161,6 +161,31 @@ srd.scenario("coroutines of the script", {}, function(t)
 	t:expect { coroutine.resume(coroutine.running()) } : equals { false, "cannot resume non-suspended coroutine" }
 end)
 
+srd.scenario("coroutines are what is resumed and closed, with what they can take", {}, function(t)
+	local co = coroutine.create(print)
+	t:expect(function() coroutine.resume(1) end):raises "coroutine expected"
+	t:expect(function() coroutine.close "no" end):raises "coroutine expected"
+	t:expect(coroutine.close(co)):equals(true)
+	t:expect { coroutine.resume(co) }:equals { false, "cannot resume dead coroutine" }
+	local failed = coroutine.create(function()
+		error("while it ran", 0)
+	end)
+	coroutine.resume(failed)
+	t:expect { coroutine.close(failed) }:equals { false, "while it ran" }
+	t:expect(function() coroutine.close(coroutine.running()) end):raises "cannot close a running coroutine"
+end)
+
+srd.scenario("xpcall asks its handler", {}, function(t)
+	local function fail()
+		error("inside", 0)
+	end
+	t:expect { xpcall(fail, function(message) return message:upper() end) }:equals { false, "INSIDE" }
+	t:expect { xpcall(function(...) return ... end, print, 1, 2) }:equals { true, 1, 2 }
+	t:expect(function() xpcall(fail) end):raises "function expected"
+	t:expect(function() return ("%"):format(1) end):raises "invalid conversion"
+	print("two", 0 / 0, "a-nan-b -nan -nanny")
+end)
+
 srd.scenario("a wait inside of a coroutine of the script", {}, function(t)
 	local p = t:pair { memory = 64 }
 	local order = {}
