@@ -350,6 +350,20 @@ static int read_part(const struct part *part, json_t *object, struct srd_cli_rep
 	return 0;
 }
 
+/* A field that is missing would be that of some profile's: another run. */
+static int check_profile(const json_t *object, const char *path, struct srd_error *error)
+{
+	const char *missing = !json_object_get(object, "name")   ? "name"
+			      : !json_object_get(object, "base") ? "base"
+								 : NULL;
+
+	for (int i = 0; i < SRD_NUM_PROFILE_FIELDS && !missing; i++)
+		if (!json_object_get(object, srd_profile_fields[i].name))
+			missing = srd_profile_fields[i].name;
+	return missing ? srd_error_set(error, -EPROTO, "%s: profile.%s is missing", path, missing)
+		       : 0;
+}
+
 static int unpack_profile(json_t *object, struct srd_profile *profile, const char *path,
 			  struct srd_error *error)
 {
@@ -401,6 +415,9 @@ static int unpack(const char *path, struct srd_cli_replay_file *out, struct srd_
 		rc = read_part(&script, json_object_get(root, "script"), out, error);
 	if (!rc)
 		rc = read_part(&scenario, json_object_get(root, "scenario"), out, error);
+	if (rc)
+		return rc;
+	rc = check_profile(json_object_get(root, "profile"), path, error);
 	if (rc)
 		return rc;
 	hash = json_string_value(json_object_get(root, "trace_hash"));

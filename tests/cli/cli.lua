@@ -340,6 +340,8 @@ changed("a replay of an unknown rule", "s/\"rules\": \"/&x,/", "srdlab replay c.
 changed("a replay of wrong suppressions", "s/\"suppressions\": null/\"suppressions\": \"x\"/",
 	"srdlab replay c.json", 2,
 	{ err = "c.json: suppressions:1: x is suppressed without a reason" })
+changed("a replay of half a profile", "/\"max_qp\"/d", "srdlab replay c.json", 2,
+	{ err = "c.json: profile.max_qp is missing" })
 changed("a replay of a wrong profile", "s/\"max_qp\": [0-9]*/\"max_qp\": \"x\"/", "srdlab replay c.json", 2,
 	{ err = "c.json: profile: max_qp" })
 changed("a replay of no hash", "s/trace_hash\": \"./&z/", "srdlab replay c.json", 2,
