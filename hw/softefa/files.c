@@ -34,6 +34,8 @@ static struct entry {
 	ino_t inode; /* of what was opened: it may be closed without a word to us */
 } fds[MAX_FDS];
 
+/* The device that a fork took from this process. */
+static bool inherited;
 static pthread_mutex_t attach_lock = PTHREAD_MUTEX_INITIALIZER;
 
 int soft_device_of_path(const char *path)
@@ -77,9 +79,23 @@ static void forked(void)
 {
 	soft_share_fork_child();
 	soft_stack_forked();
+	for (int fd = 0; fd < MAX_FDS; fd++)
+		inherited |= fds[fd].file != 0;
 	soft.process = 0;
 	memset(fds, 0, sizeof(fds));
 	pthread_mutex_init(&attach_lock, NULL);
+}
+
+void soft_tell_inherited(void)
+{
+	static bool told;
+
+	if (!inherited || __atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
+		return;
+	dprintf(STDERR_FILENO,
+		"srdlab: process %d uses a device that its parent opened before fork: only the "
+		"process that opened it can; open the device after fork, or after daemon()\n",
+		(int)getpid());
 }
 
 /* What is not destroyed by now never is. One that is killed does not come here. */

@@ -28,6 +28,8 @@ void soft_fd_copy(int from, int to);
 int soft_real_fstat(int fd, struct stat *st);
 /* RDMA_VERBS_IOCTL on a device: 0, or -1 with errno. */
 int soft_ioctl(int fd, void *argument);
+/* A call for an object that is not this process's: say so, once, where fork is why. */
+void soft_tell_inherited(void);
 
 /* Counters are written when somebody is about to read them. */
 void soft_counter_refresh(const char *path);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -25,6 +26,7 @@
 #include "folder.h"
 #include "group.h"
 #include "names.h"
+#include "reach.h"
 #include "sysfs.h"
 #include "verbs/launch.h"
 
@@ -34,9 +36,14 @@
 #define UNTOLD        3         /* looks */
 #define UNTOLD_SURELY 200       /* where a thread that the kernel stopped must not count */
 #define NAP_IDLE      100000000 /* while nothing is under way; processes may end unseen so long */
+#define LINGER        300000000 /* after the program, until it is said what is waited for */
 
 struct supervisor {
 	pid_t child;
+	bool ended;                        /* the program has, with ... */
+	int status;                        /* ... this */
+	bool told;                         /* that others have not */
+	uint64_t since;                    /* real ns */
 	uint32_t slot[SOFT_MAX_PROCESSES]; /* generation that pidfd is of */
 	int pidfd[SOFT_MAX_PROCESSES];
 	uint64_t called;
@@ -44,17 +51,28 @@ struct supervisor {
 	char sysfs[128];
 };
 
-static struct soft_group *signalled; /* for the handler */
-static pid_t child_of_handler;
+static struct soft_group *signalled;    /* for the handlers, as what follows is */
+static volatile pid_t child_of_handler; /* 0: the program has ended */
+static volatile sig_atomic_t told_to_end;
 
 static void on_child(int signal)
 {
 	__atomic_add_fetch(&signalled->wake, 1, __ATOMIC_RELEASE);
 }
 
-static void on_term(int signal)
+/* A signal that is the program's to answer; who only waits for what it left behind ends. */
+static void on_end(int signal, siginfo_t *info, void *context)
 {
-	kill(child_of_handler, signal);
+	pid_t child = child_of_handler;
+	bool from_terminal = info->si_code > 0 && signal != SIGTERM && signal != SIGHUP;
+
+	if (!child) {
+		told_to_end = 1;
+		on_child(signal);
+	} else if (!from_terminal) {
+		/* What a terminal sends comes to the program too. */
+		kill(child, signal);
+	}
 }
 
 static void handle(int signal, void (*handler)(int))
@@ -62,6 +80,16 @@ static void handle(int signal, void (*handler)(int))
 	struct sigaction action = {.sa_handler = handler};
 
 	sigaction(signal, &action, NULL);
+}
+
+static void handle_ends(void)
+{
+	struct sigaction action = {.sa_sigaction = on_end, .sa_flags = SA_SIGINFO};
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGQUIT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
 }
 
 /* What is preloaded: the device, an observer where one is wanted, what the user has. */
@@ -296,20 +324,53 @@ static void nap(struct supervisor *s, uint32_t seen, bool idle)
 	__atomic_store_n(&g->asleep, 0, __ATOMIC_RELAXED);
 }
 
-static int supervise(struct supervisor *s)
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Whether the program has ended, with all that it left behind: orphans come to us. */
+static bool all_ended(struct supervisor *s)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid != s->child)
+			continue;
+		child_of_handler = 0;
+		s->ended = true;
+		s->status = status;
+		s->since = now();
+	}
+	return pid < 0 || told_to_end;
+}
+
+static void tell_of_lingering(struct supervisor *s, const struct srd_launch_options *options)
+{
+	if (!s->ended || s->told || now() - s->since < LINGER)
+		return;
+	s->told = true;
+	options->say("the program has ended, but not all of its processes: waiting for them, as "
+		     "their devices go with this one (SIGINT ends that)");
+}
+
+static int supervise(struct supervisor *s, const struct srd_launch_options *options)
 {
 	bool ended = false;
-	int status;
 
 	s->nap = NAP_LONG;
 	for (;;) {
 		uint32_t seen = __atomic_load_n(&soft.group->wake, __ATOMIC_ACQUIRE);
 		bool active;
 
-		if (waitpid(s->child, &status, WNOHANG) == s->child)
+		if (all_ended(s))
 			break;
 		/* What it would go on to show is not what the script was to make of it. */
-		if (!ended && soft_answer_failed()) {
+		if (!ended && !s->ended && soft_answer_failed()) {
 			kill(s->child, SIGTERM);
 			ended = true;
 		}
@@ -322,9 +383,10 @@ static int supervise(struct supervisor *s)
 			soft_unlock();
 		}
 		nap(s, seen, !active);
+		tell_of_lingering(s, options);
 	}
 	bury(s);
-	return status;
+	return s->status;
 }
 
 /* Events are wanted from the first on, so that who comes later finds objects unknown. */
@@ -405,7 +467,8 @@ static int prepare(const struct srd_launch_options *options, const struct soft_f
 		   : 0;
 }
 
-static int run(const struct srd_launch_options *options, int *status, struct srd_error *error)
+static int run(const struct srd_launch_options *options, int *status, enum srd_launch_met *met,
+	       struct srd_error *error)
 {
 	struct supervisor s = {.child = 0};
 	struct soft_folder folder;
@@ -426,19 +489,21 @@ static int run(const struct srd_launch_options *options, int *status, struct srd
 	handle(SIGQUIT, SIG_IGN);
 	if (options->script)
 		soft_answer_prepare(options->script);
+	/* What the program leaves behind is on the device as well. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	err = start(options, &s);
 	if (err) {
 		srd_error_set(error, err, "no process can be started: %s", strerror(-err));
 		goto leave;
 	}
-	handle(SIGTERM, on_term);
-	handle(SIGHUP, on_term);
+	handle_ends();
 	if (options->record)
 		err = soft_drain_start(options->record);
 	recording = options->record && !err;
 	if (options->script && !err)
 		err = soft_answer_start();
-	*status = supervise(&s);
+	*status = supervise(&s, options);
+	*met = soft.group->next_file ? SRD_LAUNCH_MET : soft_reach(options->argv[0]);
 	if (options->script)
 		soft_answer_end();
 	if (recording)
@@ -449,6 +514,7 @@ static int run(const struct srd_launch_options *options, int *status, struct srd
 		options->say(soft.group->complaint);
 leave:
 	handle(SIGCHLD, SIG_DFL); /* children that others make are none of the group */
+	prctl(PR_SET_CHILD_SUBREAPER, 0);
 	soft_folder_remove(s.sysfs);
 	soft_group_detach();
 	soft_folder_leave(&folder);

@@ -77,8 +77,10 @@ static bool advance(uint32_t handle)
 	const struct soft_object *cq = mine(handle, SOFT_CQ);
 	uint32_t before;
 
-	if (!cq)
+	if (!cq) {
+		soft_tell_inherited();
 		return false;
+	}
 	before = cq->cq.arrivals;
 	/* Whoever holds the lock moves the device. */
 	if (soft_decides() ? !soft_lock() : something_to_do() && !soft_trylock()) {
@@ -118,6 +120,8 @@ static void posted(uint32_t handle)
 	qp = mine(handle, SOFT_QP);
 	if (qp)
 		soft_doorbell(qp);
+	else
+		soft_tell_inherited();
 	/* Somebody may sleep until an event comes, or never look at its completions. */
 	if (qp && (soft.group->armed || qp->qp.stalls >= STALLS))
 		soft_run(NULL);

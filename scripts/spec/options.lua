@@ -155,7 +155,8 @@ local commands = {
 				.. "so on, and the mock's model stands behind them. The program's children are on the "
 				.. "same devices, as processes of one machine are.",
 			"The exit status is the program's own, 128 and the signal's number where one ended it, 127 "
-				.. "where it is not found; 2 where the script is wrong, too.",
+				.. "where it is not found; 2 where the script is wrong, too; 77 where there was nothing to judge. "
+				.. "Processes that live on after the program are waited for; SIGINT ends that.",
 			"With --rules every event of the program and its children is judged as a scenario's is: each "
 				.. "violation is printed when it is found, with the stack of the call, and counted at the end. "
 				.. "In flight is a request whose completion the program has not taken. A program whose "

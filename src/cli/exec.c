@@ -25,6 +25,11 @@ static int open_profile(const struct srd_cli_exec_options *options, struct srd_p
 
 	if (!rc && options->order)
 		rc = srd_profile_set(profile, "order", options->order, error);
+	if (!rc && profile->transport == SRD_PROFILE_TRANSPORT_RC)
+		rc = srd_error_set(
+			error, -EINVAL,
+			"%s is no EFA device: its transport is rc, and that of EFA is srd",
+			profile->name);
 	profile->max_sq_wr = at_most(profile->max_sq_wr);
 	profile->max_rq_wr = at_most(profile->max_rq_wr);
 	profile->max_cqe = at_most(profile->max_cqe);

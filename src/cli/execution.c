@@ -20,8 +20,26 @@ static int program_status(int status)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* Nothing that is asked of the program's use of the device can be answered, and this is why. */
+static void tell_unmet(const struct srd_cli_execution *execution, enum srd_launch_met met)
+{
+	const char *program = execution->argv[0],
+		   *before = execution->watch.rules ? "nothing was judged: " : "";
+
+	if (met == SRD_LAUNCH_STATIC)
+		srd_cli_warning("%s%s is linked statically, and so cannot be given the device",
+				before, program);
+	else if (met == SRD_LAUNCH_SETUID)
+		srd_cli_warning("%s%s is set-user-ID, and so cannot be given the device", before,
+				program);
+	else if (met == SRD_LAUNCH_UNUSED && execution->watch.rules)
+		srd_cli_warning("%sno process of the program opened a device; one that is linked "
+				"statically, set-user-ID or without LD_PRELOAD cannot",
+				before);
+}
+
 static int launch(const struct srd_cli_execution *execution, const struct srd_steer *steer,
-		  const struct srd_cli_program *program, int *status)
+		  struct srd_cli_program *program, int *status)
 {
 	struct srd_launch_options launch = {
 		.profile = &execution->profile,
@@ -38,8 +56,9 @@ static int launch(const struct srd_cli_execution *execution, const struct srd_st
 		.argv = execution->argv,
 		.say = say,
 	};
+	enum srd_launch_met met = SRD_LAUNCH_MET;
 	struct srd_error error = {0};
-	int raw, rc = srd_launcher_get()->run(&launch, &raw, &error);
+	int raw, rc = srd_launcher_get()->run(&launch, &raw, &met, &error);
 
 	if (rc) {
 		srd_cli_error("%s", error.message);
@@ -47,6 +66,10 @@ static int launch(const struct srd_cli_execution *execution, const struct srd_st
 		return rc;
 	}
 	*status = steer && srd_steer_has_failed(steer) ? SRD_EXIT_USAGE : program_status(raw);
+	tell_unmet(execution, met);
+	program->unmet = met != SRD_LAUNCH_MET;
+	if (program->unmet && program->rules && !*status)
+		*status = SRD_EXIT_SKIPPED;
 	return 0;
 }
 

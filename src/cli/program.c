@@ -236,7 +236,7 @@ int srd_cli_program_close(struct srd_cli_program *program, uint64_t *violations,
 	int rc = 0, second;
 
 	*violations = 0;
-	if (program->rules)
+	if (program->rules && !program->unmet)
 		rc = finish_rules(program, violations, error);
 	second = srd_trace_close(program->trace, rc ? NULL : error);
 	rc = rc ? rc : second;

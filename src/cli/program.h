@@ -18,6 +18,7 @@ struct srd_cli_program {
 	struct srd_timeline *timeline;
 	struct srd_cli_stacks stacks;
 	const char *line; /* what the line of an event is: "line", or "stack" of a program */
+	bool unmet;       /* no process had a device: there is nothing to judge */
 	int num_looked;   /* violations that were looked at */
 	int num_shown;    /* those that are printed, by what makes them different */
 	struct srd_cli_shown {

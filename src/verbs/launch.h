@@ -103,6 +103,14 @@ struct srd_launch_log {
 	uint64_t num;
 };
 
+/* Whether a process of the program opened a device, and where none did, why that may be. */
+enum srd_launch_met {
+	SRD_LAUNCH_MET,
+	SRD_LAUNCH_UNUSED, /* it looks as if it could have */
+	SRD_LAUNCH_STATIC, /* it loads no libraries, */
+	SRD_LAUNCH_SETUID, /* or not those that its environment names */
+};
+
 struct srd_launch_options {
 	const struct srd_profile *profile;
 	uint64_t seed;
@@ -125,7 +133,8 @@ struct srd_launcher {
 	 * Run the program to its end. *STATUS as waitpid gives it. A negative errno with *error:
 	 * it was not started.
 	 */
-	int (*run)(const struct srd_launch_options *options, int *status, struct srd_error *error);
+	int (*run)(const struct srd_launch_options *options, int *status, enum srd_launch_met *met,
+		   struct srd_error *error);
 };
 
 void srd_launcher_register(const struct srd_launcher *launcher);

@@ -1,0 +1,85 @@
+#!/bin/sh
+# shellcheck disable=SC2016
+# What srdlab exec does beside the program: it waits for those that the program leaves behind,
+# passes signals on, and says where no device was met.
+# usage: supervised.sh SRDLAB LEFT_BEHIND PLAIN [STATIC]
+set -u
+srdlab=$1 left_behind=$2 plain=$3 static=${4:-}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failures=0
+
+# want WHAT EXPECTED GOT
+want() {
+	[ "$2" = "$3" ] && return
+	echo "$1: \"$3\" instead of \"$2\""
+	failures=$((failures + 1))
+}
+
+# run [OPTION]... -- PROGRAM...: the status; what it prints is in $folder/out and err.
+run() {
+	"$srdlab" exec "$@" >"$folder/out" 2>"$folder/err"
+	echo $?
+}
+
+# said TEXT: the lines of standard error that have it.
+said() {
+	grep -c -- "$1" "$folder/err"
+}
+
+# signalled WHAT [NUMBER]...: the status of a program that is stopped by signals to srdlab alone.
+signalled() {
+	rm -f "$folder/ready"
+	"$srdlab" exec -- sh -c "$1" "$folder/ready" 2>"$folder/err" &
+	shift
+	for signal in "$@"; do
+		while ! [ -e "$folder/ready" ]; do sleep 0.05; done
+		rm -f "$folder/ready"
+		kill -s "$signal" $!
+	done
+	wait $!
+	echo $?
+}
+
+want "the program's status, not the child's" 3 "$(run -- "$left_behind" late)"
+want "the child's device" "it read" "$(cat "$folder/out")"
+want "who waits says so" 1 "$(said 'waiting for them')"
+want "the status over a device from before fork" 3 "$(run -- "$left_behind" inherited)"
+want "that device" "it got nothing" "$(cat "$folder/out")"
+want "and why" 1 "$(said 'opened before fork')"
+
+forever='while :; do sleep 0.1; done'
+for signal in INT QUIT TERM HUP; do
+	want "SIG$signal, answered" 5 \
+		"$(signalled "trap 'exit 5' $signal; : >\"\$0\"; $forever" "$signal")"
+done
+want "SIGINT, not answered" 130 "$(signalled ": >\"\$0\"; $forever" INT)"
+want "SIGINT, twice" 6 "$(signalled "n=4; trap 'n=\$((n + 1)); : >\"\$0\"' INT; : >\"\$0\"
+	while [ \$n -lt 6 ]; do sleep 0.1; done; exit \$n" INT INT)"
+want "SIGINT for what is left behind" 4 "$(signalled '
+	(while kill -0 $$ 2>/dev/null; do sleep 0.1; done; : >"$0"; exec sleep 5 >/dev/null 2>&1) &
+	exit 4' INT)"
+
+want "a program without the device" 0 "$(run -- "$plain")"
+want "nothing to say" "" "$(cat "$folder/err")"
+want "rules without the device" 77 "$(run --rules law --error-exitcode 9 -- "$plain")"
+want "why nothing was judged" 1 "$(said 'nothing was judged: no process')"
+want "nothing else" 1 "$(wc -l <"$folder/err" | tr -d ' ')"
+want "rules and a failure without the device" 7 "$(run --rules law -- sh -c 'exit 7')"
+if [ -n "$static" ]; then
+	want "a static program" 0 "$(run -- "$static")"
+	want "what hinders it" 1 "$(said 'is linked statically')"
+	want "rules and a static program" 77 "$(run --rules law --error-exitcode 9 -- "$static")"
+	want "why it was not judged" 1 "$(said 'nothing was judged: .* is linked statically')"
+fi
+if [ "$(id -u)" = 0 ]; then
+	cp "$plain" "$folder/setuid"
+	chown 1 "$folder/setuid"
+	chmod u+s "$folder/setuid"
+	want "a set-user-ID program" 0 "$(PATH=/no/such:$folder:$PATH run -- setuid)"
+	want "what hinders that one" 1 "$(said 'setuid is set-user-ID')"
+fi
+want "a device of another kind" 2 "$(run --profile rc -- "$plain")"
+want "and that it is" 1 "$(said 'rc is no EFA device')"
+want "one by a field" 2 "$(run --define transport=rc -- "$plain")"
+exit $((failures > 0))
