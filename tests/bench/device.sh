@@ -1,6 +1,7 @@
 #!/bin/sh
 # The software device's figures: what a program is slowed down by at its start, and what
-# device.c measures under it, with an rdma-core that has RDMA writes where one can be had.
+# device.c measures under it, with an rdma-core that has RDMA writes where one can be had; and
+# libfabric's figures of the same.
 # usage: device.sh SRDLAB PROGRAM [OPTION OF EXEC]...
 set -eu
 srdlab=$1 program=$2
@@ -21,4 +22,12 @@ start_up() {
 }
 printf '%-52s %8s ms\n' "bare: start of true" "$(start_up true)" \
 	"start of true under exec" "$(start_up "$srdlab" exec "$@" -- true)"
-exec "$srdlab" exec "$@" -- "$program"
+figures=$(mktemp)
+trap 'rm -f "$figures"' EXIT
+"$srdlab" exec "$@" -- "$program" >"$figures" || {
+	cat "$figures"
+	exit 1
+}
+cat "$figures"
+# Beside it what people would use without a device, where it can be built.
+sh "$top/tests/bench/peers.sh" "$figures" || [ $? = 77 ]
