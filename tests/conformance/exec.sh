@@ -29,9 +29,10 @@ want "a wrong clock" 2 "$(status --clock sun -- true)"
 want "a wrong profile" 2 "$(status --profile nonsense -- true)"
 want "a wrong group" 2 "$(status --group a/b -- true)"
 
-before=$(ls /dev/shm)
-"$srdlab" exec -- sh -c 'ls "$SYSFS_PATH/class/infiniband" >/dev/null' || want "sysfs" 0 $?
-want "what is left" "$before" "$(ls /dev/shm)"
+sysfs=$("$srdlab" exec -- sh -c 'ls "$SYSFS_PATH/class/infiniband" >/dev/null && echo "$SYSFS_PATH"') ||
+	want "sysfs" 0 $?
+want "a folder of its own" 1 "$(echo "$sysfs" | grep -c '/srdlab-[^/]*/sysfs-')"
+want "what is left" no "$([ -e "${sysfs%/*}" ] && echo yes || echo no)"
 
 if command -v ibv_devinfo >/dev/null; then
 	out=$("$srdlab" exec --devices 2 -- ibv_devinfo -v) || want "ibv_devinfo" 0 $?
@@ -41,7 +42,7 @@ if command -v ibv_devinfo >/dev/null; then
 	want "two of a group" 2 "$("$srdlab" exec --group "t$$" -- sh -c 'ibv_devinfo -v
 		env -u LD_PRELOAD -u SYSFS_PATH "$0" exec --group "$1" -- ibv_devinfo -v' "$srdlab" "t$$" |
 		grep 'GID\[' | sort -u | wc -l)"
-	want "what a group leaves" "$before" "$(ls /dev/shm)"
+	want "what a group leaves" "" "$(find "${sysfs%/*/*}" -name "*-t$$*")"
 else
 	echo "ibv_devinfo is not installed (ibverbs-utils): its part is left out"
 fi
