@@ -16,6 +16,11 @@ static void backend_version(char *text, size_t size)
 	hw_libefa_version(library, sizeof(library));
 	snprintf(text, size, "rdma-core %s, built with %s", library, SRD_RDMA_CORE_VERSION);
 }
+
+static uint32_t backend_can(void)
+{
+	return hw_lab_can();
+}
 #else
 static const char reason[] = "srdlab was built without rdma-core: install the development "
 			     "files of libibverbs and libefa (libibverbs-dev, or rdma-core-devel) "
@@ -37,6 +42,11 @@ static void backend_version(char *text, size_t size)
 {
 	snprintf(text, size, "no rdma-core");
 }
+
+static uint32_t backend_can(void)
+{
+	return 0;
+}
 #endif
 
 static struct srd_backend efa = {
@@ -49,5 +59,6 @@ static struct srd_backend efa = {
 
 __attribute__((constructor)) static void efa_register(void)
 {
+	efa.can = backend_can();
 	srd_backend_register(&efa);
 }

@@ -104,7 +104,7 @@ int hw_open(const struct srd_backend_options *options, struct srd_verbs **out,
 	for (int kind = 0; kind < HW_NUM_KINDS; kind++)
 		TAILQ_INIT(&hw->objects[kind]);
 	hw->verbs.name = "efa";
-	hw->verbs.can = is_efa ? 0 : SRD_VERBS_IS_RC;
+	hw->verbs.can = is_efa ? hw_lab_can() : SRD_VERBS_IS_RC;
 	hw->verbs.close = hw_close;
 	hw_device_fill(&hw->verbs);
 	hw_memory_fill(&hw->verbs);

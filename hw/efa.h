@@ -15,6 +15,7 @@
 #include <infiniband/efadv.h>
 #include <infiniband/verbs.h>
 
+#include <srdlab/annotate.h>
 #include <srdlab/verbs.h>
 #include "verbs/backend.h"
 
@@ -42,7 +43,8 @@ struct hw {
 	struct ibv_context *ibv;
 	struct hw_list objects[HW_NUM_KINDS];
 	uint32_t last_handle[HW_NUM_KINDS];
-	uint64_t opened;     /* CLOCK_MONOTONIC, ns */
+	const struct srdlab_faults *faults; /* of the software device; NULL: it is none */
+	uint64_t opened;                    /* CLOCK_MONOTONIC, ns */
 	uint64_t idle_since; /* table time of the first wait since something arrived; 0: none */
 };
 
@@ -99,6 +101,19 @@ struct hw_ah {
 	struct ibv_ah *ibv;
 };
 
+/*
+ * The ids of the latest requests, by which faults name them. One may be unfinished after any
+ * number of later ones have come and gone; HW_SENT of these it can still be named.
+ */
+#define HW_SENT 4096
+
+struct hw_sent {
+	uint64_t *wr_id; /* a ring of HW_SENT + depth; NULL: nobody asks */
+	uint32_t depth;  /* of the send queue */
+	uint32_t built;  /* in the session */
+	uint64_t posted; /* ever */
+};
+
 struct hw_qp {
 	struct hw_object object;
 	struct srd_qp srd;
@@ -108,6 +123,7 @@ struct hw_qp {
 	bool locked;      /* libefa's session is open too, and holds its lock */
 	bool has_request; /* the session has a request that setters can refer to */
 	int latched;      /* a misuse that libefa would not survive; first one wins */
+	struct hw_sent sent;
 };
 
 #define HW_OF(type, pointer) ((struct type *)((char *)(pointer)-offsetof(struct type, srd)))
@@ -137,6 +153,15 @@ void hw_extended_fill(struct srd_verbs *verbs);
 void hw_channel_fill(struct srd_verbs *verbs);
 void hw_clock_fill(struct srd_verbs *verbs);
 void hw_lab_fill(struct srd_verbs *verbs);
+
+/* SRD_VERBS_CAN_... of an EFA device, with what is loaded beside it. */
+uint32_t hw_lab_can(void);
+/* A queue pair that is made, with DEPTH requests at most: false with ENOMEM. */
+bool hw_sent_open(struct hw *hw, struct hw_sent *sent, uint32_t depth);
+void hw_sent_close(struct hw_sent *sent);
+/* The session has one more request; or ends, and RESULT is 0 where they are posted. */
+void hw_sent_built(struct hw_sent *sent, uint64_t wr_id);
+void hw_sent_done(struct hw_sent *sent, int result);
 
 /* Give up a session that is still open, as a destroy must. */
 void hw_session_drop(struct hw_qp *qp);

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The little of a laboratory that a device offers: its counters. */
+/*
+ * The little of a laboratory that a device offers: its counters; and faults, where it is the
+ * software device, by the calls that any program under srdlab exec has (srdlab/annotate.h).
+ * They know a request by its number, so the ids of the latest ones are kept.
+ */
+#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -7,6 +12,7 @@
 #include <string.h>
 
 #include <srdlab/lab.h>
+#include "verbs/alloc.h"
 #include "efa.h"
 
 static int read_counter(const char *folder, const char *name, uint64_t *value)
@@ -42,14 +48,124 @@ static int counter(struct hw *hw, struct srd_lab *command)
 	return err;
 }
 
+static const struct srdlab_faults *find_faults(void)
+{
+	return dlsym(RTLD_DEFAULT, "srdlab_fault_calls");
+}
+
+uint32_t hw_lab_can(void)
+{
+	return find_faults() ? SRD_VERBS_CAN_FAULTS : 0;
+}
+
+static uint64_t *sent_at(const struct hw_sent *sent, uint64_t number)
+{
+	return &sent->wr_id[number % ((uint64_t)HW_SENT + sent->depth)];
+}
+
+bool hw_sent_open(struct hw *hw, struct hw_sent *sent, uint32_t depth)
+{
+	if (!hw->faults || !depth)
+		return true;
+	sent->depth = depth;
+	sent->wr_id = srd_calloc((size_t)HW_SENT + depth, sizeof(*sent->wr_id));
+	return sent->wr_id;
+}
+
+void hw_sent_close(struct hw_sent *sent)
+{
+	srd_free(sent->wr_id);
+}
+
+/* More than the queue takes will not be posted, and must not cover those that were. */
+void hw_sent_built(struct hw_sent *sent, uint64_t wr_id)
+{
+	if (sent->wr_id && sent->built < sent->depth)
+		*sent_at(sent, sent->posted + sent->built++) = wr_id;
+}
+
+void hw_sent_done(struct hw_sent *sent, int result)
+{
+	if (!result)
+		sent->posted += sent->built;
+	sent->built = 0;
+}
+
+static uint64_t amount(const struct srd_lab *command)
+{
+	switch (command->kind) {
+	case SRD_LAB_FAIL:
+	case SRD_LAB_FAIL_RECEIVE:
+		return command->status;
+	case SRD_LAB_DELAY:
+		return command->time;
+	default:
+		return command->value;
+	}
+}
+
+/* Of the unfinished requests with its id the oldest; NEXT is the one to come. */
+static int fault_by_id(const struct hw *hw, const struct hw_sent *sent, srdlab_request_t next,
+		       const struct srd_lab *command)
+{
+	uint64_t back = sent->posted < HW_SENT ? sent->posted : HW_SENT;
+	int err = ENOENT;
+
+	for (; err == ENOENT && back; back--) {
+		srdlab_request_t request = {next.qp, next.number - back};
+
+		if (*sent_at(sent, sent->posted - back) == command->wr_id)
+			err = hw->faults->fault(request, command->kind, amount(command));
+	}
+	return err;
+}
+
+static int fault(const struct hw *hw, const struct srd_lab *command, bool by_id)
+{
+	const struct hw_qp *qp;
+	srdlab_request_t request;
+
+	if (!hw->faults)
+		return EOPNOTSUPP;
+	if (!command->qp)
+		return EINVAL;
+	qp = HW_OF(hw_qp, command->qp);
+	request = hw->faults->next(qp->ibv, 1);
+	if (!request.qp)
+		return EINVAL;
+	if (by_id)
+		return fault_by_id(hw, &qp->sent, request, command);
+	request.number = command->ordinal;
+	return hw->faults->fault(request, command->kind, amount(command));
+}
+
 static int lab(struct srd_verbs *verbs, struct srd_lab *command)
 {
-	if (command->kind == SRD_LAB_COUNTER)
-		return counter(to_hw(verbs), command);
-	return EOPNOTSUPP;
+	struct hw *hw = to_hw(verbs);
+
+	switch (command->kind) {
+	case SRD_LAB_COUNTER:
+		return counter(hw, command);
+	case SRD_LAB_HOLD:
+	case SRD_LAB_RELEASE:
+	case SRD_LAB_FAIL:
+	case SRD_LAB_DROP:
+	case SRD_LAB_DUPLICATE:
+	case SRD_LAB_DELAY:
+	case SRD_LAB_NOT_READY:
+		return fault(hw, command, !(command->flags & SRD_LAB_BY_ORDINAL));
+	case SRD_LAB_QP_ERR:
+	case SRD_LAB_STALE_CQE:
+	case SRD_LAB_COMPLETE_ALL:
+	case SRD_LAB_FAIL_RECEIVE:
+		return fault(hw, command, false);
+	default:
+		return EOPNOTSUPP;
+	}
 }
 
 void hw_lab_fill(struct srd_verbs *verbs)
 {
+	to_hw(verbs)->faults = verbs->can & SRD_VERBS_CAN_FAULTS ? find_faults() : NULL;
 	verbs->lab = lab;
 }

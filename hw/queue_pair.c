@@ -190,6 +190,11 @@ static struct srd_qp *create_qp_ex(struct srd_verbs *verbs, struct srd_context *
 	qp->ibv = create_ibv_qp(hw, attr, efa);
 	if (!qp->ibv)
 		return hw_object_discard(qp);
+	if (!hw_sent_open(hw, &qp->sent, attr->cap.max_send_wr)) {
+		ibv_destroy_qp(qp->ibv);
+		errno = ENOMEM;
+		return hw_object_discard(qp);
+	}
 	if (attr->comp_mask & SRD_QP_INIT_ATTR_SEND_OPS_FLAGS)
 		qp->ex = ibv_qp_to_qp_ex(qp->ibv);
 	qp->srd = (struct srd_qp){
@@ -214,6 +219,7 @@ static int destroy_qp(struct srd_verbs *verbs, struct srd_qp *srd)
 	err = ibv_destroy_qp(qp->ibv);
 	if (err)
 		return err;
+	hw_sent_close(&qp->sent);
 	hw_object_free(to_hw(verbs), HW_QP, &qp->object);
 	return 0;
 }

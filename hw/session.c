@@ -38,6 +38,7 @@ static void wr_start(struct srd_verbs *verbs, struct srd_qp *srd)
 	}
 	qp->in_session = true;
 	qp->has_request = false;
+	qp->sent.built = 0;
 	qp->latched = qp->ex ? 0 : EOPNOTSUPP;
 	HW_OF(hw_cq, srd->send_cq)->open_sessions++;
 	qp->locked = qp->ex != NULL;
@@ -57,6 +58,7 @@ static bool may_build(struct hw_qp *qp, bool offered)
 	qp->has_request = true;
 	qp->ex->wr_id = qp->srd.wr_id;
 	qp->ex->wr_flags = qp->srd.wr_flags;
+	hw_sent_built(&qp->sent, qp->srd.wr_id);
 	return true;
 }
 
@@ -178,6 +180,7 @@ void hw_session_break(struct hw_qp *qp)
 static int wr_complete(struct srd_verbs *verbs, struct srd_qp *srd)
 {
 	struct hw_qp *qp = HW_OF(hw_qp, srd);
+	int result;
 
 	if (!qp->in_session)
 		return EINVAL;
@@ -188,7 +191,9 @@ static int wr_complete(struct srd_verbs *verbs, struct srd_qp *srd)
 	session_end(qp);
 	qp->locked = false;
 	hw_clock_busy(to_hw(verbs));
-	return ibv_wr_complete(qp->ex);
+	result = ibv_wr_complete(qp->ex);
+	hw_sent_done(&qp->sent, result);
+	return result;
 }
 
 static void wr_abort(struct srd_verbs *verbs, struct srd_qp *srd)

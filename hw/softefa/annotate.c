@@ -19,6 +19,10 @@ SAME(FAIL);
 SAME(DROP);
 SAME(DUPLICATE);
 SAME(DELAY);
+SAME(QP_ERR);
+SAME(STALE_CQE);
+SAME(COMPLETE_ALL);
+SAME(FAIL_RECEIVE);
 SAME(NOT_READY);
 
 static int begin(void)
@@ -53,6 +57,13 @@ static srdlab_request_t next(struct ibv_qp *qp, uint32_t n)
 	return request;
 }
 
+/* Those of a request, and of its queue pair. */
+static bool is_offered(uint32_t kind)
+{
+	return kind <= SRD_LAB_DELAY || (kind >= SRD_LAB_QP_ERR && kind <= SRD_LAB_COMPLETE_ALL) ||
+	       kind == SRD_LAB_FAIL_RECEIVE || kind == SRD_LAB_NOT_READY;
+}
+
 static int fault(srdlab_request_t request, uint32_t kind, uint64_t value)
 {
 	struct srd_launch_command command = {
@@ -65,7 +76,7 @@ static int fault(srdlab_request_t request, uint32_t kind, uint64_t value)
 	};
 	int err;
 
-	if (kind > SRD_LAB_DELAY && kind != SRD_LAB_NOT_READY)
+	if (!is_offered(kind))
 		return EINVAL;
 	err = begin();
 	if (err)

@@ -124,14 +124,16 @@ srd.scenario("a completion that comes twice is found, and credits nothing", {
 }, function(t)
 	local p = t:pair { max_send_wr = 2, memory = 64 }
 	local q = p.a.qp
+	local second = q:next_request(2)
 	t:duplicate(q:next_request(1))
-	t:delay(q:next_request(2), "1ms")
+	t:hold(second)
 	local twice = q:submit_put { from = p.a.mem, to = p.b.mem }
 	local late = q:submit_put { from = p.a.mem, to = p.b.mem }
 	t:wait(twice)
 	t:run_for "100us"
 	t:expect(q:in_flight()):equals(1)
 	t:expect(late):is "pending"
+	t:release(second)
 	t:wait(late)
 	t:expect(q:in_flight()):equals(0)
 end)
@@ -153,7 +155,7 @@ end)
 
 srd.scenario("a poll of an entry of no live queue pair is an error of that entry alone", {
 	tags = { "law", "completion" },
-	needs = { "faults" },
+	needs = { "faults", "virtual_time" },
 }, function(t)
 	local s = polled(t, {})
 	t:expect(post(s, 1)):equals "OK"

@@ -11,7 +11,9 @@ local function deadlock(t, wait, pieces)
 	end
 end
 
-srd.scenario("a request that is lost", { tags = { "engine", "deadlock" }, needs = { "faults" } }, function(t)
+srd.scenario("a request that is lost", {
+	tags = { "engine", "deadlock" }, needs = { "faults", "virtual_time" },
+}, function(t)
 	local p = t:pair { memory = 64 }
 	local op = p.a.qp:submit_put { from = p.a.mem, to = p.b.mem }
 	t:drop(op:request(1))
@@ -23,7 +25,7 @@ end)
 
 srd.scenario("an op behind one that is held", {
 	tags = { "engine", "deadlock" },
-	needs = { "faults" },
+	needs = { "faults", "virtual_time" },
 	limits = { max_rdma_size = 100 },
 }, function(t)
 	local p = t:pair { memory = 300, max_send_wr = 3 }

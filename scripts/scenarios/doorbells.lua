@@ -15,7 +15,8 @@ local function pair(t, depth, flags)
 		cap = { max_send_wr = depth, max_recv_wr = 1, max_send_sge = 1, max_recv_sge = 1 } }
 end
 
-srd.scenario("one doorbell a session, and none for an empty one", { needs = { "faults" }, tags = { "doorbell" } },
+srd.scenario("one doorbell a session, and none for an empty one",
+	{ needs = { "faults", "model" }, tags = { "doorbell" } },
 	function(t)
 		local a, b = pair(t, 16)
 		t:expect(a.qp:post(writes(a, b, 5), a.peer)):equals "OK"
@@ -28,7 +29,7 @@ srd.scenario("one doorbell a session, and none for an empty one", { needs = { "f
 	end)
 
 srd.scenario("a session over the batch rings after each of them", {
-	needs = { "faults" }, tags = { "doorbell" }, profile = { base = "efa1", max_tx_batch = 4 },
+	needs = { "faults", "model" }, tags = { "doorbell" }, profile = { base = "efa1", max_tx_batch = 4 },
 }, function(t)
 	local a, b = pair(t, 32)
 	for _, case in ipairs { { 1, 1 }, { 3, 1 }, { 4, 1 }, { 5, 2 }, { 8, 2 }, { 9, 3 }, { 32, 8 } } do
@@ -40,7 +41,7 @@ srd.scenario("a session over the batch rings after each of them", {
 end)
 
 srd.scenario("wide entries halve the batch", {
-	needs = { "faults" }, tags = { "doorbell" }, profile = { base = "wide_wqe", max_tx_batch = 11 },
+	needs = { "faults", "model" }, tags = { "doorbell" }, profile = { base = "wide_wqe", max_tx_batch = 11 },
 }, function(t)
 	local a, b = pair(t, 32, "INLINE_WRITE")
 	t:expect(a.qp:post(writes(a, b, 11), a.peer)):equals "OK"
@@ -49,7 +50,7 @@ srd.scenario("wide entries halve the batch", {
 end)
 
 srd.scenario("a device with a least depth takes no doorbell for a full queue", {
-	needs = { "faults" }, tags = { "doorbell" }, profile = { base = "efa1", min_sq_wr = 8 },
+	needs = { "faults", "model" }, tags = { "doorbell" }, profile = { base = "efa1", min_sq_wr = 8 },
 }, function(t)
 	local a, b = pair(t, 1)
 	t:expect(a.qp:post(writes(a, b, 8), a.peer)):equals "OK"
@@ -57,7 +58,9 @@ srd.scenario("a device with a least depth takes no doorbell for a full queue", {
 	a.cq:wait(8)
 end)
 
-srd.scenario("the next doorbell makes up for a lost one", { needs = { "faults" }, tags = { "doorbell" } }, function(t)
+srd.scenario("the next doorbell makes up for a lost one", {
+	needs = { "faults", "model" }, tags = { "doorbell" },
+}, function(t)
 	local a, b = pair(t, 16)
 	t:lose_doorbells(a.qp)
 	local first = a.qp:next_request()
@@ -74,7 +77,7 @@ srd.scenario("the next doorbell makes up for a lost one", { needs = { "faults" }
 end)
 
 srd.scenario("the doorbell of a session's last batch is lost", {
-	needs = { "faults" }, tags = { "doorbell" }, profile = { base = "efa1", max_tx_batch = 4 },
+	needs = { "faults", "model" }, tags = { "doorbell" }, profile = { base = "efa1", max_tx_batch = 4 },
 }, function(t)
 	local a, b = pair(t, 16)
 	t:lose_doorbells(a.qp, 1, 2)
@@ -87,7 +90,7 @@ srd.scenario("the doorbell of a session's last batch is lost", {
 end)
 
 srd.scenario("a doorbell left unrung is found", {
-	needs = { "faults" }, tags = { "doorbell" }, violates = "session.doorbell",
+	needs = { "faults", "model" }, tags = { "doorbell" }, violates = "session.doorbell",
 }, function(t)
 	local a, b = pair(t, 16)
 	t:lose_doorbells(a.qp)
@@ -95,7 +98,9 @@ srd.scenario("a doorbell left unrung is found", {
 	t:run_for "1ms"
 end)
 
-srd.scenario("RESET forgets what no doorbell told of", { needs = { "faults" }, tags = { "doorbell" } }, function(t)
+srd.scenario("RESET forgets what no doorbell told of", {
+	needs = { "faults", "model" }, tags = { "doorbell" },
+}, function(t)
 	local a, b = pair(t, 4)
 	t:lose_doorbells(a.qp)
 	t:expect(a.qp:post(writes(a, b, 4), a.peer)):equals "OK"
@@ -114,7 +119,7 @@ srd.scenario("RESET forgets what no doorbell told of", { needs = { "faults" }, t
 end)
 
 srd.scenario("a destroyed queue pair takes along what lies in its ring", {
-	needs = { "faults" }, tags = { "doorbell" }, violates = "session.doorbell",
+	needs = { "faults", "model" }, tags = { "doorbell" }, violates = "session.doorbell",
 }, function(t)
 	local a, b = pair(t, 4)
 	t:lose_doorbells(a.qp, 2)
@@ -133,7 +138,7 @@ local function place(t, a, b, peer)
 end
 
 srd.scenario("a request whose entry found the queue full is known as such", {
-	needs = { "faults" }, tags = { "doorbell" }, violates = "completion.overrun",
+	needs = { "faults", "model" }, tags = { "doorbell" }, violates = "completion.overrun",
 }, function(t)
 	local a, b = t:verbs_pair { memory = 64, cqe = 1 }
 	t:expect(place(t, a, b)):equals "completed"
@@ -142,7 +147,7 @@ srd.scenario("a request whose entry found the queue full is known as such", {
 end)
 
 srd.scenario("a request with a wrong queue key is known as such", {
-	needs = { "faults" }, tags = { "doorbell" }, violates = "address.qkey",
+	needs = { "faults", "model" }, tags = { "doorbell" }, violates = "address.qkey",
 }, function(t)
 	local a, b = t:verbs_pair { memory = 64 }
 	local peer = { ah = a.peer.ah, remote_qpn = a.peer.remote_qpn, remote_qkey = 1 }
@@ -151,7 +156,7 @@ srd.scenario("a request with a wrong queue key is known as such", {
 end)
 
 srd.scenario("a request that nobody answers is known as such", {
-	needs = { "faults" }, tags = { "doorbell" },
+	needs = { "faults", "hosts", "model" }, tags = { "doorbell" },
 }, function(t)
 	local a, b = t:verbs_pair { memory = 64 }
 	t:host("b"):kill()

@@ -165,7 +165,7 @@ end)
 
 srd.scenario("a host that dies is given up", {
 	tags = { "errors" },
-	needs = { "faults", "virtual_time" },
+	needs = { "faults", "hosts", "virtual_time" },
 }, function(t)
 	local p = t:pair { memory = 64 }
 	t:wait(p.a.qp:submit_put { from = p.a.mem, to = p.b.mem })

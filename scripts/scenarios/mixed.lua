@@ -75,7 +75,7 @@ end
 
 srd.scenario("random failures: each op ends as its worst request did, and no other", {
 	tags = { "contract", "srd", "mixed", "errors" },
-	needs = { "faults", "fabric" },
+	needs = { "faults", "fabric", "model" },
 	seeds = true,
 	profile = { max_rdma_size = 100 },
 }, function(t)
@@ -111,7 +111,7 @@ end)
 
 srd.scenario("queue pairs come and go while others work", {
 	tags = { "contract", "mixed", "teardown" },
-	needs = { "faults" },
+	needs = { "model" },
 	seeds = true,
 }, function(t)
 	local p = t:pair { memory = 4096, max_send_wr = 4 }

@@ -37,7 +37,7 @@ end
 
 srd.scenario("completions come back out of order, and each op gets its own", {
 	tags = { "contract", "srd", "ordering" },
-	needs = { "faults" },
+	needs = { "faults", "virtual_time" },
 }, function(t)
 	local p = t:pair { memory = 64, max_send_wr = 4 }
 	local ops, ended = {}, {}

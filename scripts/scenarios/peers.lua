@@ -177,7 +177,7 @@ end)
 
 srd.scenario("a handle that is destroyed takes its requests with it", {
 	tags = { "law", "peer" },
-	needs = { "faults" },
+	needs = { "faults", "virtual_time" },
 }, function(t)
 	local p = t:pair { memory = 64 }
 	local a = p.a.host
@@ -213,7 +213,7 @@ end)
 
 srd.scenario("a host that never answered is unreachable", {
 	tags = { "law", "peer" },
-	needs = { "faults", "virtual_time" },
+	needs = { "faults", "hosts", "virtual_time" },
 }, function(t)
 	local p = t:pair { memory = 64 }
 	p.b.host:kill()
@@ -223,7 +223,7 @@ end)
 
 srd.scenario("a host that answered once and dies is unresponsive", {
 	tags = { "law", "peer" },
-	needs = { "faults", "virtual_time" },
+	needs = { "faults", "hosts", "virtual_time" },
 }, function(t)
 	local p = t:pair { memory = 64, max_send_wr = 4 }
 	t:wait(put(p))
@@ -240,7 +240,7 @@ end)
 
 srd.scenario("one dead host does not slow the others", {
 	tags = { "law", "peer" },
-	needs = { "faults", "virtual_time" },
+	needs = { "faults", "hosts", "virtual_time" },
 }, function(t)
 	local p = t:pair { memory = 64 }
 	local a, c = p.a.host, t:host "c"
@@ -256,7 +256,7 @@ end)
 
 srd.scenario("a host that is back has none of its queue pairs", {
 	tags = { "law", "peer" },
-	needs = { "faults", "virtual_time" },
+	needs = { "faults", "hosts", "virtual_time" },
 }, function(t)
 	local p = t:pair { memory = 64 }
 	t:wait(put(p))

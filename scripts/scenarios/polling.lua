@@ -137,7 +137,7 @@ srd.scenario("a receive of nobody's is told apart", { profile = "efa3", tags = {
 end)
 
 srd.scenario("an entry of no live queue pair is passed over", {
-	needs = { "faults" }, tags = { "polling" },
+	needs = { "faults", "virtual_time" }, tags = { "polling" },
 }, function(t)
 	local a, b = pair(t)
 	t:expect(a.qp:post(writes(a, b, 1), a.peer)):equals "OK"

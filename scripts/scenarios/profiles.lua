@@ -127,7 +127,7 @@ srd.scenario("each device of an instance has an address of its own", { profile =
 	t:expect(why):equals "EINVAL"
 end)
 
-srd.scenario("a host that dies takes all its devices along", { profile = "p4d.24xlarge", needs = { "faults" },
+srd.scenario("a host that dies takes all its devices along", { profile = "p4d.24xlarge", needs = { "faults", "hosts" },
 	tags = { "profile" } }, function(t)
 	local a, b = on_device(t, "a", "mock0"), on_device(t, "b", "mock3")
 	a.ah = a.pd:create_ah { dgid = b.verbs:query_gid() }

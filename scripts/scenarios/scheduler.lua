@@ -193,8 +193,8 @@ srd.scenario("a held request keeps its credit", {
 	local function put()
 		return q:submit_put { from = p.a.mem, to = p.b.mem }
 	end
+	t:hold(q:next_request(1))
 	local held, free = put(), put()
-	t:hold(held:request(1))
 	local third = put()
 	t:wait(free)
 	t:wait(third)
@@ -426,7 +426,8 @@ srd.scenario("a completion that nobody in the line waits for credits nothing", {
 	local p = t:pair { max_send_wr = 2, memory = 64 }
 	local q, qp = p.a.qp, p.a.qp.verbs
 	local ah = p.a.host.verbs.pd:create_ah { dgid = p.b.host.verbs:query_gid() }
-	t:delay(q:next_request(1), "1ms")
+	local first = q:next_request(1)
+	t:hold(first)
 	local op = q:submit_put { from = p.a.mem, to = p.b.mem }
 	qp:wr_start()
 	qp:wr_rdma_write { wr_id = 999, rkey = p.b.mem.rkey, remote_addr = p.b.mem.addr }
@@ -436,6 +437,7 @@ srd.scenario("a completion that nobody in the line waits for credits nothing", {
 	t:run_for "500us"
 	t:expect(q:in_flight()):equals(1)
 	t:expect(op):is "pending"
+	t:release(first)
 	t:wait(op)
 	t:expect(q:in_flight()):equals(0)
 end)

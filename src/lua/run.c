@@ -81,6 +81,7 @@ static const struct {
 	{"virtual_time", SRD_VERBS_CAN_VIRTUAL_TIME, "has no virtual time"},
 	{"origin", SRD_VERBS_CAN_ORIGIN, "has no memory of kinds ORIGIN and DEVICE"},
 	{"hosts", SRD_VERBS_CAN_HOSTS, "has one device for all hosts"},
+	{"model", SRD_VERBS_CAN_MODEL, "does not show what its device holds"},
 };
 
 static void skip(struct srd_run *run, const char *format, ...)

@@ -22,7 +22,7 @@
 /* ---- srd.scenario(name, options, body) ---- */
 
 static const char *const needs[] = {
-	"faults", "fabric", "virtual_time", "origin", "hosts", "peers",
+	"faults", "fabric", "virtual_time", "origin", "hosts", "model", "peers",
 };
 
 static void check_needs(lua_State *L, int options)

@@ -14,6 +14,8 @@
 #include <infiniband/efadv.h>
 #include <infiniband/verbs.h>
 
+struct srdlab_faults;
+
 /* What a device of the fake is. The defaults are those of struct fake_device. */
 struct fake_device {
 	const char *name;
@@ -36,10 +38,11 @@ struct fake {
 	bool grant_pow2;      /* depths are rounded up, as libefa does */
 	uint32_t max_msg_sz;  /* of the port */
 	struct ibv_wc wc[64]; /* what ibv_poll_cq hands out */
-	int num_wc, wc_error_at; /* index of an entry of no live queue pair; -1: none */
-	int recv_room;           /* receives that fit; -1: all */
-	uint64_t clock;          /* ns; nanosleep moves it */
-	uint64_t base;           /* subtracted from the addresses in the log */
+	int num_wc, wc_error_at;            /* index of an entry of no live queue pair; -1: none */
+	int recv_room;                      /* receives that fit; -1: all */
+	uint64_t clock;                     /* ns; nanosleep moves it */
+	const struct srdlab_faults *faults; /* what the software device exports; NULL: none */
+	uint64_t base;                      /* subtracted from the addresses in the log */
 	/* the n-th fallible call fails with this errno; 0: none does */
 	int fail_at, fail_errno;
 	/* what happened */

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <srdlab/lab.h>
 #include "efa.h"
 #include "hw_fake.h"
 #include "verbs/alloc.h"
@@ -44,12 +45,11 @@ static struct srd_qp *make_qp(uint32_t comp_mask, uint64_t ops)
 	return made;
 }
 
-static int setup(void **state)
+static int open_all(void)
 {
 	struct srd_backend_options options = {0};
 	struct srd_ah_attr attr = {.port_num = 1, .is_global = 1};
 
-	fake_reset();
 	if (srd_backend_find("efa")->open(&options, &verbs, NULL))
 		return -1;
 	context = verbs->open_device(verbs, 0, NULL);
@@ -59,6 +59,12 @@ static int setup(void **state)
 	ah = verbs->create_ah(verbs, pd, &attr);
 	qp = make_qp(SRD_QP_INIT_ATTR_SEND_OPS_FLAGS, ALL_OPS);
 	return 0;
+}
+
+static int setup(void **state)
+{
+	fake_reset();
+	return open_all();
 }
 
 static int teardown(void **state)
@@ -460,6 +466,154 @@ static void completions_and_posts_make_it_busy(void **state)
 	assert_string_equal(fake_log(), "nanosleep 25000\n");
 }
 
+/* The software device: it has taken DEVICE.posted requests, those below DEVICE.done are over. */
+static struct {
+	uint64_t posted, done;
+	bool gone;
+	uint32_t fault;
+	uint64_t number, value;
+} device;
+
+static srdlab_request_t device_next(struct ibv_qp *ibv, uint32_t n)
+{
+	assert_ptr_equal(ibv, HW_OF(hw_qp, qp)->ibv);
+	return (srdlab_request_t){device.gone ? 0 : 7, device.posted + n - 1};
+}
+
+static int device_fault(srdlab_request_t request, uint32_t fault, uint64_t value)
+{
+	assert_int_equal(request.qp, 7);
+	if (request.number < device.done)
+		return ENOENT;
+	device.fault = fault;
+	device.number = request.number;
+	device.value = value;
+	return 0;
+}
+
+static int setup_software_device(void **state)
+{
+	static const struct srdlab_faults calls = {.next = device_next, .fault = device_fault};
+
+	memset(&device, 0, sizeof(device));
+	fake_reset();
+	fake.faults = &calls;
+	return open_all();
+}
+
+static int post_ids(uint64_t first, uint64_t last)
+{
+	int err;
+
+	verbs->wr_start(verbs, qp);
+	for (qp->wr_id = first; qp->wr_id <= last; qp->wr_id++) {
+		verbs->wr_send(verbs, qp);
+		verbs->wr_set_ud_addr(verbs, qp, ah, 9, 0x4242);
+	}
+	err = verbs->wr_complete(verbs, qp);
+	device.posted += err ? 0 : last + 1 - first;
+	fake_forget();
+	return err;
+}
+
+static int by_id(enum srd_lab_kind kind, uint64_t wr_id)
+{
+	struct srd_lab command = {
+		.kind = kind, .qp = qp, .wr_id = wr_id, .status = 8, .time = 1000, .value = 3};
+
+	device.fault = UINT32_MAX;
+	return verbs->lab(verbs, &command);
+}
+
+static void check_fault(enum srd_lab_kind kind, uint64_t number, uint64_t value)
+{
+	assert_int_equal(device.fault, kind);
+	assert_int_equal(device.number, number);
+	assert_int_equal(device.value, value);
+}
+
+static void faults_by_id(void **state)
+{
+	assert_int_equal(verbs->can, SRD_VERBS_CAN_FAULTS);
+	assert_int_equal(by_id(SRD_LAB_HOLD, 100), ENOENT);
+	assert_int_equal(post_ids(100, 103), 0);
+	assert_int_equal(post_ids(102, 103), 0);
+	assert_int_equal(by_id(SRD_LAB_HOLD, 100), 0);
+	check_fault(SRD_LAB_HOLD, 0, 3);
+	assert_int_equal(by_id(SRD_LAB_FAIL, 102), 0);
+	check_fault(SRD_LAB_FAIL, 2, 8);
+	/* Of two with this id the first is over. */
+	device.done = 3;
+	assert_int_equal(by_id(SRD_LAB_DELAY, 102), 0);
+	check_fault(SRD_LAB_DELAY, 4, 1000);
+	assert_int_equal(by_id(SRD_LAB_DROP, 101), ENOENT);
+	assert_int_equal(by_id(SRD_LAB_DROP, 104), ENOENT);
+	device.gone = true;
+	assert_int_equal(by_id(SRD_LAB_DROP, 103), EINVAL);
+}
+
+/* HW_SENT ids are known. A session that is not posted leaves those of the others alone. */
+static void faults_by_id_after_many(void **state)
+{
+	for (uint64_t id = 0; id < HW_SENT + 160; id += 16)
+		assert_int_equal(post_ids(id, id + 15), 0);
+	fake.fail_at = fake.calls + 1;
+	fake.fail_errno = ENOMEM;
+	assert_int_equal(post_ids(9000, 9050), ENOMEM);
+	verbs->wr_start(verbs, qp);
+	verbs->wr_send(verbs, qp);
+	verbs->wr_abort(verbs, qp);
+	for (uint64_t id = 160; id < HW_SENT + 160; id += 5) {
+		assert_int_equal(by_id(SRD_LAB_DUPLICATE, id), 0);
+		check_fault(SRD_LAB_DUPLICATE, id, 3);
+	}
+	assert_int_equal(by_id(SRD_LAB_DUPLICATE, 159), ENOENT);
+	assert_int_equal(by_id(SRD_LAB_DUPLICATE, 9000), ENOENT);
+}
+
+static void faults_by_number_and_by_queue_pair(void **state)
+{
+	struct srd_lab command = {.kind = SRD_LAB_NOT_READY,
+				  .flags = SRD_LAB_BY_ORDINAL,
+				  .qp = qp,
+				  .ordinal = 12,
+				  .value = 2,
+				  .status = 9};
+
+	assert_int_equal(verbs->lab(verbs, &command), 0);
+	check_fault(SRD_LAB_NOT_READY, 12, 2);
+	command.flags = 0;
+	command.kind = SRD_LAB_FAIL_RECEIVE;
+	assert_int_equal(verbs->lab(verbs, &command), 0);
+	check_fault(SRD_LAB_FAIL_RECEIVE, 12, 9);
+	command.kind = SRD_LAB_QP_ERR;
+	assert_int_equal(verbs->lab(verbs, &command), 0);
+	assert_int_equal(device.fault, SRD_LAB_QP_ERR);
+	command.kind = SRD_LAB_LOCATE;
+	assert_int_equal(verbs->lab(verbs, &command), EOPNOTSUPP);
+	command.kind = SRD_LAB_COMPLETE_ALL;
+	command.qp = NULL;
+	assert_int_equal(verbs->lab(verbs, &command), EINVAL);
+}
+
+static void no_memory_for_the_ids(void **state)
+{
+	struct srd_efa_qp_init_attr efa = {.driver_qp_type = SRD_EFADV_QP_DRIVER_TYPE_SRD};
+	struct srd_qp_init_attr_ex attr = {.pd = pd,
+					   .send_cq = send_cq,
+					   .recv_cq = recv_cq,
+					   .cap = {16, 16, 2, 1, 32},
+					   .qp_type = SRD_QPT_DRIVER,
+					   .comp_mask = SRD_QP_INIT_ATTR_PD};
+	int live = fake.live;
+
+	srd_alloc_fail_at(2);
+	assert_null(verbs->create_qp_ex(verbs, context, &attr, &efa));
+	srd_alloc_fail_at(0);
+	assert_int_equal(errno, ENOMEM);
+	assert_int_equal(fake.live, live);
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -485,6 +639,13 @@ int main(void)
 		CASE(many_completions_at_once),
 		CASE(an_entry_of_no_queue_pair),
 		CASE(completions_and_posts_make_it_busy),
+		cmocka_unit_test_setup_teardown(faults_by_id, setup_software_device, teardown),
+		cmocka_unit_test_setup_teardown(faults_by_id_after_many, setup_software_device,
+						teardown),
+		cmocka_unit_test_setup_teardown(faults_by_number_and_by_queue_pair,
+						setup_software_device, teardown),
+		cmocka_unit_test_setup_teardown(no_memory_for_the_ids, setup_software_device,
+						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -373,7 +373,7 @@ local function failures(t, return_on_error)
 end
 
 srd.scenario("an error completion gives its credit to nobody", form(B24, "broken", {
-	needs = { "faults" }, fails = "deadlock",
+	needs = { "faults", "virtual_time" }, fails = "deadlock",
 }), function(t)
 	failures(t, false)
 end)

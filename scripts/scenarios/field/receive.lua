@@ -68,7 +68,7 @@ srd.scenario("without retries it is sent again by the one who owns it", form(B45
 end)
 
 srd.scenario("with endless retries it keeps its slot until there is a receive", form(B45, "right", {
-	needs = { "faults" },
+	needs = { "fabric", "model" },
 }), function(t)
 	local a, b = t:verbs_pair { memory = 64, rnr_retry = 7, cap = { max_send_wr = 4, max_recv_wr = 4, max_send_sge = 1,
 		max_recv_sge = 1 } }
@@ -160,7 +160,7 @@ srd.scenario("a handshake that met no receive is not sent again", form(B46, "bro
 end)
 
 srd.scenario("a handshake that met a full queue is forgotten", form(B46, "broken", {
-	needs = { "faults" }, fails = "deadlock",
+	needs = { "faults", "virtual_time" }, fails = "deadlock",
 }), function(t)
 	local a, b = full(t)
 	handshake(t, a, b, never)

@@ -83,6 +83,12 @@ enum srdlab_fault {
 	SRDLAB_DROP = 3,
 	SRDLAB_DUPLICATE = 4,
 	SRDLAB_DELAY = 5,
+	/* Of the request's queue pair, whatever its number. */
+	SRDLAB_QP_ERR = 7,
+	SRDLAB_STALE_CQE = 8,
+	SRDLAB_COMPLETE_ALL = 9,
+	/* Of what arrives at its queue pair: the message after as many as its number. */
+	SRDLAB_FAIL_RECEIVE = 18,
 	SRDLAB_NOT_READY = 19,
 };
 

@@ -261,14 +261,15 @@ struct srd_wc_ex {
 /*
  * What a table can do beyond verbs, for a scenario's "needs".
  */
-#define SRD_VERBS_CAN_FAULTS 0x1 /* lab: faults by request and by host */
+#define SRD_VERBS_CAN_FAULTS 0x1 /* lab: faults by request and by queue pair */
 #define SRD_VERBS_CAN_FABRIC 0x2 /* lab: latency, order, loss */
 #define SRD_VERBS_CAN_VIRTUAL_TIME \
 	0x4                       /* wait never takes wall time, and nothing else moves the clock */
 #define SRD_VERBS_CAN_ORIGIN 0x8  /* buffers of kinds ORIGIN and DEVICE */
-#define SRD_VERBS_CAN_HOSTS  0x10 /* each host has devices of its own */
+#define SRD_VERBS_CAN_HOSTS  0x10 /* each host has devices of its own; lab: they die */
 /* Not EFA devices: their reliable queue pairs are connected ones, made without EFA's attributes. */
-#define SRD_VERBS_IS_RC 0x20
+#define SRD_VERBS_IS_RC     0x20
+#define SRD_VERBS_CAN_MODEL 0x40 /* lab: where a request is, the model's audit, doorbells */
 
 #include <srdlab/verbs_table.h>
 
