@@ -4,14 +4,8 @@
 # usage: exec.sh SRDLAB
 set -u
 srdlab=$1
-failures=0
-
-# want WHAT EXPECTED GOT
-want() {
-	[ "$2" = "$3" ] && return
-	echo "$1: \"$3\" instead of \"$2\""
-	failures=$((failures + 1))
-}
+# shellcheck source=tests/conformance/want.sh
+. "$(dirname "$0")/want.sh"
 
 status() {
 	"$srdlab" exec "$@" >/dev/null 2>&1

@@ -8,14 +8,8 @@ srdlab=$1 steered=$2 annotated=$3
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 log=$folder/log.json
-failures=0
-
-# want WHAT EXPECTED GOT
-want() {
-	[ "$2" = "$3" ] && return
-	echo "$1: \"$3\" instead of \"$2\""
-	failures=$((failures + 1))
-}
+# shellcheck source=tests/conformance/want.sh
+. "$(dirname "$0")/want.sh"
 
 # same OPTION... -- PROGRAM...: recorded, and replayed twice
 same() {

@@ -6,14 +6,8 @@ set -u
 srdlab=$1 steered=$2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-failures=0
-
-# want WHAT EXPECTED GOT
-want() {
-	[ "$2" = "$3" ] && return
-	echo "$1: \"$3\" instead of \"$2\""
-	failures=$((failures + 1))
-}
+# shellcheck source=tests/conformance/want.sh
+. "$(dirname "$0")/want.sh"
 
 # under OPTION... -- ARGUMENT...: the output of the program under the script on standard input,
 # in one line, and the status

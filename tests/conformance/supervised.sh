@@ -7,14 +7,8 @@ set -u
 srdlab=$1 left_behind=$2 plain=$3 static=${4:-}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-failures=0
-
-# want WHAT EXPECTED GOT
-want() {
-	[ "$2" = "$3" ] && return
-	echo "$1: \"$3\" instead of \"$2\""
-	failures=$((failures + 1))
-}
+# shellcheck source=tests/conformance/want.sh
+. "$(dirname "$0")/want.sh"
 
 # run [OPTION]... -- PROGRAM...: the status; what it prints is in $folder/out and err.
 run() {
