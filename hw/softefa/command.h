@@ -32,6 +32,11 @@ int soft_destroy_qp(struct soft_call *call);
 int soft_modify_qp(struct soft_call *call);
 int soft_query_qp(struct soft_call *call);
 
+static inline const struct srd_profile *soft_profile(void)
+{
+	return srd_model_profile(&soft.model);
+}
+
 /* files.c: the channel behind a descriptor of this process; NULL. */
 struct soft_object *soft_channel_of(int fd);
 void soft_channel_note(int fd, struct soft_object *channel);

@@ -22,14 +22,9 @@
 #define KNOWS_TX_BATCH  0x1
 #define KNOWS_MIN_SQ_WR 0x2
 
-static const struct srd_profile *profile(void)
-{
-	return srd_model_profile(&soft.model);
-}
-
 static void fill_device(const struct soft_call *call, struct ib_uverbs_query_device_resp *r)
 {
-	const struct srd_profile *p = profile();
+	const struct srd_profile *p = soft_profile();
 
 	memset(r, 0, sizeof(*r));
 	r->node_guid = htobe64(0x02efa00000000001ull + call->host);
@@ -54,7 +49,7 @@ static void fill_device(const struct soft_call *call, struct ib_uverbs_query_dev
 
 static uint32_t capabilities(void)
 {
-	const struct srd_profile *p = profile();
+	const struct srd_profile *p = soft_profile();
 	uint32_t caps = EFA_QUERY_DEVICE_CAPS_CQ_WITH_SGID | EFA_QUERY_DEVICE_CAPS_CQ_NOTIFICATIONS;
 
 	if (p->cap_rdma_read)
@@ -78,7 +73,7 @@ int soft_query_device(struct soft_call *call)
 
 int soft_query_device_ex(struct soft_call *call)
 {
-	const struct srd_profile *p = profile();
+	const struct srd_profile *p = soft_profile();
 	struct efa_ibv_ex_query_device_resp efa = {
 		.max_sq_wr = p->max_sq_wr,
 		.max_rq_wr = p->max_rq_wr,
@@ -113,7 +108,7 @@ static void link_speed(uint64_t gbps, uint8_t *speed, uint8_t *width)
 
 static uint64_t gigabits(void)
 {
-	return (profile()->bandwidth * 8 + 999999999) / 1000000000;
+	return (soft_profile()->bandwidth * 8 + 999999999) / 1000000000;
 }
 
 static int check_port(const struct soft_call *call, uint16_t id)
@@ -135,7 +130,7 @@ int soft_query_port(struct soft_call *call)
 				.active_mtu = MTU_4096,
 				.gid_tbl_len = 1,
 				.pkey_tbl_len = 1,
-				.max_msg_sz = (uint32_t)profile()->mtu,
+				.max_msg_sz = (uint32_t)soft_profile()->mtu,
 				.max_vl_num = 1,
 				.lmc = 1,
 			},
@@ -159,7 +154,7 @@ int soft_query_port_speed(struct soft_call *call)
 
 static int answer_context(struct soft_call *call)
 {
-	const struct srd_profile *p = profile();
+	const struct srd_profile *p = soft_profile();
 	struct efa_ibv_alloc_ucontext_resp efa = {
 		.cmds_supp_udata_mask =
 			EFA_USER_CMDS_SUPP_UDATA_QUERY_DEVICE | EFA_USER_CMDS_SUPP_UDATA_CREATE_AH,
@@ -183,7 +178,7 @@ static int answer_context(struct soft_call *call)
 
 int soft_get_context(struct soft_call *call)
 {
-	const struct srd_profile *p = profile();
+	const struct srd_profile *p = soft_profile();
 	uint32_t known;
 	int err = soft_in(call, UVERBS_ATTR_UHW_IN, &known, sizeof(known), 0);
 

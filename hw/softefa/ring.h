@@ -17,6 +17,12 @@
 #define SOFT_WQE_SIZE_WIDE 128u
 #define SOFT_CQE_SIZE      32u
 
+/* What the depth of a queue of the device must be: its counters are masked. */
+static inline bool soft_power_of_two(uint64_t n)
+{
+	return n && !(n & (n - 1));
+}
+
 /*
  * A send-queue entry of SIZE bytes (64 or 128) into *REQUEST, which is zero, and its inline
  * bytes to INLINE_DATA (SOFT_WQE_SIZE_WIDE are enough). False: no device could make sense of
