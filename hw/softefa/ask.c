@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "events.h"
+#include "hold.h"
 
 #define PAUSE 100000000 /* ns, until a look whether the other side is there still */
 
@@ -105,7 +106,8 @@ static bool still_served(struct soft_script *s)
 {
 	if (!__atomic_load_n(&s->wanted, __ATOMIC_RELAXED))
 		return false;
-	if (!kill(s->server, 0) || errno != ESRCH)
+	/* Its number means nothing in another PID namespace. */
+	if (!kill(s->server, 0) || errno != ESRCH || soft_held(soft.folder, SOFT_FIRST))
 		return true;
 	__atomic_store_n(&s->wanted, 0, __ATOMIC_RELAXED);
 	return false;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "events.h"
+#include "hold.h"
 
 #define RING_SIZE  (8u << 20)
 #define WAIT       100000 /* ns, for a reader that is behind */
@@ -136,7 +137,9 @@ static bool make_room(struct soft_events *e, uint64_t bytes)
 			return false;
 		wake_reader(e);
 		nanosleep(&time, NULL);
-		if (i % LOOK_AFTER == 0 && kill(e->reader, 0) && errno == ESRCH)
+		/* Its number means nothing in another PID namespace. */
+		if (i % LOOK_AFTER == 0 && kill(e->reader, 0) && errno == ESRCH &&
+		    !soft_held(soft.folder, SOFT_FIRST))
 			__atomic_store_n(&e->on, 0, __ATOMIC_RELAXED);
 	}
 	return true;

@@ -18,6 +18,7 @@
 #include "events.h"
 #include "files.h"
 #include "group.h"
+#include "hold.h"
 #include "names.h"
 #include "share.h"
 #include "stack.h"
@@ -98,6 +99,44 @@ void soft_tell_inherited(void)
 		(int)getpid());
 }
 
+/* The folder stays as long as anybody is in the group, be it without `srdlab exec`. */
+__attribute__((constructor)) static void begins(void)
+{
+	const char *folder = getenv(SOFT_ENV_FOLDER);
+
+	if (folder)
+		soft_hold(folder, SOFT_HELD);
+}
+
+void soft_tell_lost(void)
+{
+	static bool told;
+	const char *folder = getenv(SOFT_ENV_FOLDER);
+	char path[192];
+
+	if (!folder || soft.group)
+		return;
+	snprintf(path, sizeof(path), "%s/rings", folder);
+	if (!access(path, R_OK | W_OK) || __atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
+		return;
+	dprintf(STDERR_FILENO,
+		"srdlab: process %d, of user %u, finds no device: its folder %s cannot be used: "
+		"%s; "
+		"the srdlab exec that made it has to live, be of the same user, and see the same "
+		"files\n",
+		(int)getpid(), (unsigned int)geteuid(), folder, strerror(errno));
+}
+
+static void tell_orphaned(void)
+{
+	if (!soft_held(soft.folder, SOFT_LAUNCHED))
+		dprintf(STDERR_FILENO,
+			"srdlab: process %d opens a device whose srdlab exec was killed: it works "
+			"in calls of its programs only, so that one may wait for ever for an event "
+			"that only time would bring\n",
+			(int)getpid());
+}
+
 /* What is not destroyed by now never is. One that is killed does not come here. */
 __attribute__((destructor)) static void exits(void)
 {
@@ -132,6 +171,8 @@ static int attach(void)
 			soft_turn_over();
 			soft_unlock();
 		}
+		if (!err)
+			tell_orphaned();
 	}
 	pthread_mutex_unlock(&attach_lock);
 	return err;

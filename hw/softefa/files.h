@@ -30,6 +30,8 @@ int soft_real_fstat(int fd, struct stat *st);
 int soft_ioctl(int fd, void *argument);
 /* A call for an object that is not this process's: say so, once, where fork is why. */
 void soft_tell_inherited(void);
+/* The program looks for devices: where there are none any more, say why, once. */
+void soft_tell_lost(void);
 
 /* Counters are written when somebody is about to read them. */
 void soft_counter_refresh(const char *path);

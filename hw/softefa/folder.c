@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "folder.h"
+#include "hold.h"
 
 #define MAX_GROUP 40 /* bytes of a name */
 
@@ -35,24 +36,16 @@ static const char *base_folder(void)
 	return tmp && strlen(tmp) < 32 ? tmp : "/tmp";
 }
 
-static int open_lock(const char *path, int flags)
+static int open_lock(const char *path)
 {
-	return open(path, O_RDWR | O_CREAT | O_CLOEXEC | flags, 0600);
+	return open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 }
 
-/* Remove the folder if nobody holds it. */
-static void sweep_one(const char *path)
+/* Remove the folder if no `srdlab exec` has it, and unless ANYWAY no program either. */
+static void sweep_one(const char *path, bool anyway)
 {
-	char lock[128];
-	int fd;
-
-	snprintf(lock, sizeof(lock), "%s/lock", path);
-	fd = open(lock, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	if (!flock(fd, LOCK_EX | LOCK_NB))
+	if (!soft_held(path, SOFT_LAUNCHED) && (anyway || !soft_held(path, SOFT_HELD)))
 		soft_folder_remove(path);
-	close(fd);
 }
 
 static void sweep(const char *base, const char *prefix)
@@ -66,7 +59,7 @@ static void sweep(const char *base, const char *prefix)
 	while ((entry = readdir(dir)))
 		if (!strncmp(entry->d_name, prefix, strlen(prefix)) &&
 		    snprintf(path, sizeof(path), "%s/%s", base, entry->d_name) < (int)sizeof(path))
-			sweep_one(path);
+			sweep_one(path, false);
 	closedir(dir);
 }
 
@@ -84,24 +77,40 @@ static int make(const char *base, const char *prefix, const char *group, struct 
 	return folder->fresh || errno == EEXIST ? 0 : -errno;
 }
 
+static void prefix_of(char prefix[32])
+{
+	snprintf(prefix, 32, "srdlab-%u-", (unsigned int)getuid());
+}
+
+/* Folders are neither made nor removed by others from here until soft_folder_ready. */
+static int lock_base(struct soft_folder *folder)
+{
+	char prefix[32], path[128];
+
+	prefix_of(prefix);
+	snprintf(path, sizeof(path), "%s/%slock", base_folder(), prefix);
+	folder->base = open_lock(path);
+	return folder->base < 0 || flock(folder->base, LOCK_EX) ? -errno : 0;
+}
+
 static int enter(const char *group, struct soft_folder *folder)
 {
-	const char *base = base_folder();
 	char prefix[32], path[128];
-	int err;
+	int err = lock_base(folder);
 
-	snprintf(prefix, sizeof(prefix), "srdlab-%u-", (unsigned int)getuid());
-	snprintf(path, sizeof(path), "%s/%slock", base, prefix);
-	folder->base = open_lock(path, 0);
-	if (folder->base < 0 || flock(folder->base, LOCK_EX))
-		return -errno;
-	sweep(base, prefix);
-	err = make(base, prefix, group, folder);
 	if (err)
 		return err;
-	snprintf(path, sizeof(path), "%s/lock", folder->path);
-	folder->lock = open_lock(path, 0);
-	return folder->lock < 0 || flock(folder->lock, LOCK_SH) ? -errno : 0;
+	prefix_of(prefix);
+	sweep(base_folder(), prefix);
+	err = make(base_folder(), prefix, group, folder);
+	if (err)
+		return err;
+	snprintf(path, sizeof(path), "%s/" SOFT_LAUNCHED, folder->path);
+	folder->lock = open_lock(path);
+	if (folder->lock < 0 || flock(folder->lock, LOCK_SH))
+		return -errno;
+	err = folder->fresh ? soft_hold(folder->path, SOFT_FIRST) : 0;
+	return -err;
 }
 
 int soft_folder_enter(const char *group, struct soft_folder *folder, struct srd_error *error)
@@ -129,11 +138,13 @@ void soft_folder_ready(struct soft_folder *folder)
 	folder->base = -1;
 }
 
-void soft_folder_leave(struct soft_folder *folder)
+void soft_folder_leave(struct soft_folder *folder, bool anyway)
 {
 	if (folder->lock < 0)
 		return;
+	lock_base(folder);
 	close(folder->lock);
 	folder->lock = -1;
-	sweep_one(folder->path);
+	sweep_one(folder->path, anyway);
+	soft_folder_ready(folder);
 }

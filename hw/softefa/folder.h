@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The folder of a group. Everyone who runs programs in it holds a shared lock on a file of
- * it for as long; the last one removes it, and whoever makes a new one removes those that
- * nobody holds any more.
+ * The folder of a group. Everyone who runs programs in it holds it, and so do the programs
+ * (hold.h), lest they lose it where `srdlab exec` is killed. The last who runs some removes
+ * it, and whoever makes a new one removes those that nobody holds any more.
  */
 #ifndef SRD_SOFTEFA_FOLDER_H
 #define SRD_SOFTEFA_FOLDER_H
@@ -24,7 +24,8 @@ struct soft_folder {
  */
 int soft_folder_enter(const char *group, struct soft_folder *folder, struct srd_error *error);
 void soft_folder_ready(struct soft_folder *folder);
-void soft_folder_leave(struct soft_folder *folder);
+/* ANYWAY: programs that hold it still are to lose it. */
+void soft_folder_leave(struct soft_folder *folder, bool anyway);
 
 /* Remove PATH and what is in it. */
 void soft_folder_remove(const char *path);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "decide.h"
@@ -13,8 +15,10 @@
 #include "event.h"
 #include "events.h"
 #include "group.h"
+#include "hold.h"
 #include "memory.h"
 
+#define NAP          50000 /* ns */
 #define MODEL_OFFSET (((uint64_t)sizeof(struct soft_group) + SOFT_PAGE - 1) & ~(SOFT_PAGE - 1ull))
 #define RINGS_SIZE   (8ull << 30) /* address space; a page takes room once it is used */
 
@@ -147,6 +151,24 @@ static void recover(void)
 	soft.group->broken = 1;
 }
 
+/*
+ * The lock knows its owner by the number of a thread, which one in another PID namespace may
+ * have too: that one is waited for.
+ */
+static __thread uint32_t locking __attribute__((tls_model("initial-exec")));
+
+static int lock_of_namesake(void)
+{
+	struct timespec time = {0, NAP};
+	int err;
+
+	do {
+		nanosleep(&time, NULL);
+		err = pthread_mutex_trylock(&soft.group->lock);
+	} while (err == EDEADLK || err == EBUSY);
+	return err;
+}
+
 static int locked(int err)
 {
 	if (err == EOWNERDEAD) {
@@ -163,44 +185,82 @@ static int locked(int err)
 
 int soft_lock(void)
 {
-	return locked(pthread_mutex_lock(&soft.group->lock));
+	int err;
+
+	locking++;
+	err = pthread_mutex_lock(&soft.group->lock);
+	if (err == EDEADLK && locking == 1)
+		err = lock_of_namesake();
+	err = locked(err);
+	if (err)
+		locking--;
+	return err;
 }
 
 int soft_trylock(void)
 {
-	return locked(pthread_mutex_trylock(&soft.group->lock));
+	int err;
+
+	locking++;
+	err = pthread_mutex_trylock(&soft.group->lock);
+	if (err == EDEADLK && locking == 1)
+		err = EBUSY;
+	err = locked(err);
+	if (err)
+		locking--;
+	return err;
 }
 
 void soft_unlock(void)
 {
 	pthread_mutex_unlock(&soft.group->lock);
+	locking--;
+}
+
+static void enter(uint32_t i)
+{
+	struct soft_group *g = soft.group;
+	struct soft_process *p = &g->process[i];
+
+	p->generation++;
+	p->namespace = soft.namespace = pid_namespace();
+	p->shared.num = 0;
+	p->number = (uint16_t)++g->entered;
+	p->polling = 0;
+	lock_init(&p->life);
+	pthread_mutex_lock(&p->life);
+	p->exits = false;
+	/* Last: the supervisor looks at those that have one, without the lock. */
+	__atomic_store_n(&p->pid, getpid(), __ATOMIC_RELEASE);
+	soft.process = i;
+	soft_supervisor_wake();
+}
+
+static bool is_gone(const struct soft_process *p)
+{
+	return p->pid && p->namespace == soft.namespace && kill(p->pid, 0) && errno == ESRCH;
 }
 
 int soft_process_enter(void)
 {
 	struct soft_group *g = soft.group;
+	uint32_t i = 1;
 
 	/* Others of the group copy to and from our memory, where Yama would forbid it. */
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-	for (uint32_t i = 1; i < SOFT_MAX_PROCESSES; i++) {
-		if (g->process[i].pid)
-			continue;
-		g->process[i].generation++;
-		g->process[i].namespace = pid_namespace();
-		soft.namespace = g->process[i].namespace;
-		g->process[i].shared.num = 0;
-		g->process[i].number = (uint16_t)++g->entered;
-		g->process[i].polling = 0;
-		lock_init(&g->process[i].life);
-		pthread_mutex_lock(&g->process[i].life);
-		g->process[i].exits = false;
-		/* Last: the supervisor looks at those that have one, without the lock. */
-		__atomic_store_n(&g->process[i].pid, getpid(), __ATOMIC_RELEASE);
-		soft.process = i;
-		soft_supervisor_wake();
-		return 0;
-	}
-	return EMFILE;
+	while (i < SOFT_MAX_PROCESSES && g->process[i].pid)
+		i++;
+	/* The supervisor did not get to it yet, or there is none any more. */
+	if (i == SOFT_MAX_PROCESSES && soft_decides() == SOFT_FREE_COURSE)
+		for (i = 1; i < SOFT_MAX_PROCESSES; i++)
+			if (is_gone(&g->process[i])) {
+				soft_process_leave(i);
+				break;
+			}
+	if (i == SOFT_MAX_PROCESSES)
+		return EMFILE;
+	enter(i);
+	return 0;
 }
 
 void soft_share_path(uint32_t process, char path[192])
@@ -215,7 +275,8 @@ bool soft_process_lives(uint32_t process)
 
 	if (!err || err == EOWNERDEAD)
 		pthread_mutex_unlock(&soft.group->process[process].life);
-	return err == EBUSY;
+	/* Or it is held by the same number in another PID namespace. */
+	return err == EBUSY || err == EDEADLK;
 }
 
 void soft_process_leave(uint32_t process)

@@ -517,7 +517,7 @@ leave:
 	prctl(PR_SET_CHILD_SUBREAPER, 0);
 	soft_folder_remove(s.sysfs);
 	soft_group_detach();
-	soft_folder_leave(&folder);
+	soft_folder_leave(&folder, told_to_end);
 	return err;
 }
 

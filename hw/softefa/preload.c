@@ -306,6 +306,7 @@ SIGNAL(__sysv_signal, (int)SA_RESETHAND | SA_NODEFER)
 EXPORT int socket(int domain, int type, int protocol)
 {
 	if (domain == AF_NETLINK && protocol == NETLINK_RDMA) {
+		soft_tell_lost();
 		errno = EPROTONOSUPPORT;
 		return -1;
 	}

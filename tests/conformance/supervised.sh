@@ -42,6 +42,26 @@ want "the status over a device from before fork" 3 "$(run -- "$left_behind" inhe
 want "that device" "it got nothing" "$(cat "$folder/out")"
 want "and why" 1 "$(said 'opened before fork')"
 
+# A killed one leaves its folder to its program; the next that starts takes it away after that.
+"$srdlab" exec -- "$left_behind" orphan "$folder/ready" >"$folder/out" 2>"$folder/err" &
+until [ -e "$folder/ready" ]; do sleep 0.05; done
+shared=$(tr '\0' '\n' <"/proc/$(pgrep -P $!)/environ" | sed -n 's/^SRDLAB_DEVICE_FOLDER=//p')
+kill -9 $!
+wait $! 2>/dev/null
+want "srdlab exec after one that was killed" 0 "$("$srdlab" exec -- true; echo $?)"
+rm "$folder/ready"
+until grep -q 'it read' "$folder/out" || ! [ -e "$shared" ]; do sleep 0.05; done
+want "a program whose srdlab exec was killed" "it read" "$(cat "$folder/out")"
+want "what it says" 1 "$(said 'whose srdlab exec was killed')"
+for _ in $(seq 100); do
+	"$srdlab" exec -- true
+	[ -e "$shared" ] || break
+	sleep 0.1
+done
+want "what is left after both" no "$([ -e "$shared" ] && echo yes || echo no)"
+want "a program whose folder is gone" 1 "$(SRDLAB_DEVICE_FOLDER=$shared SYSFS_PATH=$shared/sysfs-1 \
+	LD_PRELOAD=$SRDLAB_DEVICE_LIBRARY "$left_behind" again 2>&1 | grep -c 'finds no device')"
+
 forever='while :; do sleep 0.1; done'
 for signal in INT QUIT TERM HUP; do
 	want "SIG$signal, answered" 5 \
