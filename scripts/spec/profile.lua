@@ -21,6 +21,8 @@ return {
 	f("devices", "u32", 0, { 0, 64 }, "srdlab: an instance type says how many it has", "devices of a host; 0: as many as are asked for"),
 	f("max_qp", "u32", 256, { 1, 65535 }, capture, "queue pairs"),
 	f("first_qpn", "u32", 1, { 1, 65535 }, "guess", "number of the first queue pair"),
+	f("qpn_reuse", { "same", "raised" }, "same", nil, "source: rdma-core PRs 1731 and 1670 each tell of one; when a device does which is a guess",
+		"a queue pair's number when it is given out again: as it was, or raised to the next with the same low bits"),
 	f("max_cq", "u32", 512, { 1, 65535 }, capture, "completion queues"),
 	f("max_cqe", "u32", 32768, { 1, 1048576 }, capture, "entries of one completion queue"),
 	f("max_sq_wr", "u32", 4096, { 1, 65536 }, capture, "depth of a send queue"),

@@ -119,6 +119,8 @@ static void model_init(struct srd_model *m, struct srd_model_state *state,
 		state->pool[i].capacity = layout->capacity[i];
 	state->blocks.capacity = layout->blocks_size;
 	state->key_shift = layout->key_shift;
+	while (state->qpn_mask + 1 < profile->max_qp)
+		state->qpn_mask = 2 * state->qpn_mask + 1;
 	srd_rng_seed(&state->jitter, seed, 1);
 	srd_rng_seed(&state->order, seed, 2);
 	srd_rng_seed(&state->loss, seed, 3);

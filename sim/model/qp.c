@@ -29,7 +29,17 @@ static int qp_check_init(const struct srd_model *m, const struct srd_qp_init *in
 	return init->flags & ~known ? EOPNOTSUPP : 0;
 }
 
-/* The number freed last comes first again, the worst case for whoever keeps one too long. */
+/* The number of SLOT, which has been used before, or not. */
+static uint16_t qpn_of(const struct srd_model *m, uint32_t slot, uint32_t uses)
+{
+	const struct srd_profile *p = srd_profile_of(m);
+	uint32_t step = m->state->qpn_mask + 1, lowest = p->first_qpn + slot;
+	uint32_t raised = p->qpn_reuse == SRD_PROFILE_QPN_REUSE_RAISED ? uses : 0;
+
+	return (uint16_t)(lowest + raised % ((65536 - lowest + step - 1) / step) * step);
+}
+
+/* The slot freed last comes first again, the worst case for whoever keeps a number too long. */
 static uint16_t qpn_get(struct srd_model *m, uint32_t host, uint32_t qp)
 {
 	struct srd_model_device *device = &m->device[host];
@@ -41,15 +51,16 @@ static uint16_t qpn_get(struct srd_model *m, uint32_t host, uint32_t qp)
 		device->qpn_free = slots[slot].next_free;
 	} else {
 		slot = device->qpn_high++;
+		slots[slot].uses = 0;
 	}
 	slots[slot].qp = qp;
-	return (uint16_t)(slot + srd_profile_of(m)->first_qpn);
+	return qpn_of(m, slot, slots[slot].uses++);
 }
 
 static void qpn_put(struct srd_model *m, uint32_t host, uint16_t qpn)
 {
 	struct srd_model_device *device = &m->device[host];
-	uint32_t number = qpn - srd_profile_of(m)->first_qpn;
+	uint32_t number = srd_qpn_index(m, qpn);
 	struct srd_qpn_slot *slot = &m->qpn[(size_t)host * m->state->layout.qpn_slots + number];
 
 	slot->qp = 0;

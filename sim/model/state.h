@@ -68,6 +68,7 @@ struct srd_model_state {
 	uint64_t ns_per_byte; /* 32.32 fixed point */
 	uint32_t num_hosts;   /* devices below it are initialised */
 	uint32_t key_shift;   /* bits of a memory key that name the region */
+	uint32_t qpn_mask;    /* bits of a queue pair's number that name its slot */
 	struct srd_rng jitter;
 	struct srd_rng order;
 	struct srd_rng loss;
@@ -110,6 +111,7 @@ struct srd_model_device {
 struct srd_qpn_slot {
 	uint32_t qp; /* 0: free */
 	uint32_t next_free;
+	uint32_t uses; /* so far */
 };
 
 struct srd_model_pd {
@@ -371,16 +373,21 @@ static inline void *srd_block_at(const struct srd_model *m, uint64_t block)
 	return m->blocks + (block - 1);
 }
 
-/* device.c */
+/* The slot of a queue pair's number: as many of them share one as share an entry of libefa's table. */
+static inline uint32_t srd_qpn_index(const struct srd_model *m, uint32_t qpn)
+{
+	return (qpn - m->state->profile.first_qpn) & m->state->qpn_mask;
+}
+
 static inline struct srd_model_qp *srd_qp_find(const struct srd_model *m, uint32_t host,
 					       uint32_t qpn)
 {
-	uint32_t slot = qpn - m->state->profile.first_qpn;
+	uint32_t slot = srd_qpn_index(m, qpn);
 
 	if (slot >= m->device[host].qpn_high)
 		return NULL;
 	slot = m->qpn[(size_t)host * m->state->layout.qpn_slots + slot].qp;
-	return slot ? &m->qp[slot] : NULL;
+	return slot && m->qp[slot].qpn == qpn ? &m->qp[slot] : NULL;
 }
 
 /* The region of KEY in PD, if it grants RIGHTS; NULL: there is none. */

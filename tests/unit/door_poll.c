@@ -120,6 +120,40 @@ static void error_behind_a_good_entry_is_swallowed(void **state)
 	assert_int_equal(wc[0].wr_id, 2);
 }
 
+/* They come back raised by as much as libefa's table has entries, and from the lowest again. */
+static void numbers_that_are_raised(void **state)
+{
+	struct srd_wc wc[16];
+	uint32_t lowest;
+
+	pair_init(&p, "small");
+	p.profile.max_qp = 6;
+	p.profile.first_qpn = 300;
+	p.profile.qpn_reuse = SRD_PROFILE_QPN_REUSE_RAISED;
+	pair_open(&p);
+	lowest = p.a.qp->qp_num;
+	assert_int_equal(lowest, 300);
+	leave_entries(1);
+	for (uint32_t n = lowest + 8; n < 65536; n += 8) {
+		p.a.qp = side_create_qp(&p, &p.a);
+		assert_int_equal(p.a.qp->qp_num, n);
+		assert_int_equal(p.v->destroy_qp(p.v, p.a.qp), 0);
+	}
+	p.a.qp = side_create_qp(&p, &p.a);
+	assert_int_equal(p.a.qp->qp_num, lowest);
+	assert_int_equal(p.v->destroy_qp(p.v, p.a.qp), 0);
+	p.a.qp = side_create_qp(&p, &p.a);
+	side_connect(&p, &p.a);
+	pair_write(&p, 7, 0, 64);
+	drain_events();
+	/* What is left has another number, though the same entry of the table. */
+	assert_int_equal(poll(16, wc), -EINVAL);
+	assert_int_equal(poll(16, wc), 1);
+	assert_int_equal(wc[0].wr_id, 7);
+	assert_int_equal(wc[0].qp_num, lowest + 8);
+	pair_close(&p);
+}
+
 static void old_libefa_mistakes_entries(void **state)
 {
 	struct srd_wc wc[16];
@@ -260,6 +294,7 @@ int main(void)
 		TEST(entries_of_a_destroyed_queue_pair),
 		TEST(error_behind_a_good_entry_is_swallowed),
 		cmocka_unit_test(old_libefa_mistakes_entries),
+		cmocka_unit_test(numbers_that_are_raised),
 		cmocka_unit_test(generation_wraps),
 		cmocka_unit_test(overrun_drops_newest),
 		cmocka_unit_test(overrun_overwrites_oldest),
