@@ -4,7 +4,7 @@
 --   check  run PART, and compare what it makes with the page: 0, or 1 and what differs, or 77
 --          and why it cannot be run here
 --   write  run PART, and put what it makes into the page
---   PART   devinfo [RDMA_CORE]; perftest [VERSION RDMA_CORE]; pingpong; pyverbs RDMA_CORE.
+--   PART   devinfo [RDMA_CORE]; perftest [VERSION RDMA_CORE]; pingpong; mpi; pyverbs RDMA_CORE.
 --          Without a version what is installed; else what the scripts of the project build.
 --          old-faults PROGRAM, which is tests/conformance/old_faults.c
 -- Whatever the page says, a program that fails is a failure: the page may say what a program
@@ -174,6 +174,28 @@ local function pingpong()
 		fail("not all sizes: %s", text)
 	end
 	return { { "libfabric " .. of, lines } }
+end
+
+-- ---- MPI ----
+
+local function mpi()
+	local of, below = installed "openmpi-bin", installed "libfabric1"
+	local text, status = capture(("sh '%s/mpi.sh' '%s' 2 3 4"):format(here, srdlab))
+	if status == 77 then
+		skip(text)
+	elseif status ~= 0 then
+		fail("status %d: %s", status, text)
+	end
+	local lines = new_table { "ranks", "ring exchange, 8 B to 1 MiB; sum of a vector", "by the device's own counters" }
+	for ranks, wanted, moved in text:gmatch "(%d) ranks moved (%d+)\n.- ranks: bytes of the device (%d+)" do
+		lines[#lines + 1] = row { ranks, "passes",
+			tonumber(moved) >= tonumber(wanted) and "every byte went through the device" or
+				fail("only %s bytes of %s: %s", moved, wanted, text) }
+	end
+	if #lines ~= 5 then
+		fail("not all numbers of ranks: %s", text)
+	end
+	return { { ("Open MPI %s over libfabric %s"):format(of, below), lines } }
 end
 
 -- ---- pyverbs ----
@@ -370,7 +392,8 @@ local function write_section(text, key, lines)
 	end))
 end
 
-local parts = { ["old-faults"] = old, devinfo = devinfo, perftest = perftest, pingpong = pingpong, pyverbs = pyverbs }
+local parts = { ["old-faults"] = old, devinfo = devinfo, mpi = mpi, perftest = perftest, pingpong = pingpong,
+	pyverbs = pyverbs }
 local made = assert(parts[part], "no such part")()
 local text = read_log(page)
 for _, one in ipairs(made) do
