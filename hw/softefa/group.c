@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 
 #define NAP          50000 /* ns */
 #define MODEL_OFFSET (((uint64_t)sizeof(struct soft_group) + SOFT_PAGE - 1) & ~(SOFT_PAGE - 1ull))
+#define TRIES        1000         /* for the lock, before a thread sleeps on it */
 #define RINGS_SIZE   (8ull << 30) /* address space; a page takes room once it is used */
 
 struct soft_view soft;
@@ -209,6 +211,19 @@ int soft_trylock(void)
 	if (err)
 		locking--;
 	return err;
+}
+
+int soft_lock_patiently(void)
+{
+	int err;
+
+	for (int i = 0; i < TRIES; i++) {
+		err = soft_trylock();
+		if (err != EBUSY)
+			return err;
+		sched_yield();
+	}
+	return soft_lock();
 }
 
 void soft_unlock(void)

@@ -212,6 +212,8 @@ void soft_group_detach(void);
 int soft_lock(void);
 /* EBUSY: another one holds it. */
 int soft_trylock(void);
+/* As soft_lock, but to be woken costs a program that posts more than to look again. */
+int soft_lock_patiently(void);
 void soft_unlock(void);
 
 /* Take a slot for this process. 0 or a positive errno. With the lock held, as all below. */

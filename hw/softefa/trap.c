@@ -86,7 +86,7 @@ static bool on_store(siginfo_t *info, void *context)
 	struct page *page;
 	uint32_t value;
 
-	if (info->si_code != SEGV_ACCERR || soft_lock())
+	if (info->si_code != SEGV_ACCERR || soft_lock_patiently())
 		return false;
 	HASH_FIND_PTR(pages, &at, page);
 	if (page && page->writable && soft_decides()) {

@@ -12,7 +12,6 @@
 #include "trap.h"
 #include "wrap.h"
 
-#define TRIES  1000  /* for the lock, before a thread sleeps on it */
 #define IDLE   1000  /* empty polls, after which others may have the processor, ... */
 #define RARELY 64000 /* ... and so many at most until they may again: a time slice or so */
 #define STALLS 3     /* after which what a queue pair posts is done at once */
@@ -97,25 +96,12 @@ static bool advance(uint32_t handle)
 	return false;
 }
 
-static int lock_patiently(void)
-{
-	int err;
-
-	for (int i = 0; i < TRIES; i++) {
-		err = soft_trylock();
-		if (err != EBUSY)
-			return err;
-		sched_yield();
-	}
-	return soft_lock();
-}
-
 /* The program has posted to the queue pair HANDLE. */
 static void posted(uint32_t handle)
 {
 	struct soft_object *qp;
 
-	if (lock_patiently() || soft_turn(SOFT_POST, handle))
+	if (soft_lock_patiently() || soft_turn(SOFT_POST, handle))
 		return;
 	qp = mine(handle, SOFT_QP);
 	if (qp)
@@ -179,7 +165,7 @@ static int req_notify_cq(struct ibv_cq *cq, int solicited_only)
 	int err = real.req_notify_cq(cq, solicited_only);
 	struct soft_object *object;
 
-	if (err || lock_patiently() || soft_turn(SOFT_REQUEST_EVENT, cq->handle))
+	if (err || soft_lock_patiently() || soft_turn(SOFT_REQUEST_EVENT, cq->handle))
 		return err;
 	object = mine(cq->handle, SOFT_CQ);
 	if (object)
