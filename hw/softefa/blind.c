@@ -106,15 +106,16 @@ static void tell_entry(const struct soft_object *cq, const struct srd_cqe *entry
 	soft_event(&e.ev);
 }
 
-void soft_blind_written(const struct soft_object *cq, const struct srd_cqe *entry)
+void soft_blind_written(struct soft_object *cq, const struct srd_cqe *entry)
 {
 	tell_entry(cq, entry);
+	cq->cq.told++;
 }
 
 void soft_blind_read(struct soft_object *object)
 {
 	struct soft_cq *cq = &object->cq;
 
-	for (; cq->told != cq->ring.done; cq->told++)
+	for (; (int32_t)(cq->ring.done - cq->told) > 0; cq->told++)
 		tell_entry(object, srd_model_cq_entry(&soft.model, object->model, 0, cq->told));
 }

@@ -143,6 +143,8 @@ void soft_cq_look(struct soft_object *object)
 	struct soft_cq *cq = &object->cq;
 	uint32_t word = doorbell_word(&cq->ring), read;
 
+	if (word)
+		cq->rung = true;
 	read = cq->ring.done + (uint16_t)(word - cq->ring.done);
 	/* It cannot have read what was not written. */
 	if (read - cq->ring.done <= cq->written[0] - cq->ring.done)
@@ -151,18 +153,19 @@ void soft_cq_look(struct soft_object *object)
 		soft_blind_read(object);
 }
 
-/*
- * How far the program has read. With several rings the doorbell says only how far in all of
- * them: then none ever seems full.
- */
+bool soft_cq_tells(const struct soft_object *object)
+{
+	return object->cq.num_rings == 1 && (object->cq.rung || !object->exposed);
+}
+
+/* How far the program has read. Where nobody tells, none ever seems full. */
 static uint32_t cq_consumed(void *context, uint32_t tag, uint32_t ring)
 {
-	struct soft_cq *cq = &soft_object(tag)->cq;
+	struct soft_object *object = soft_object(tag);
 
-	if (cq->num_rings > 1)
-		return cq->written[ring];
-	soft_cq_look(soft_object(tag));
-	return cq->ring.done;
+	if (object->cq.num_rings == 1)
+		soft_cq_look(object);
+	return soft_cq_tells(object) ? object->cq.ring.done : object->cq.written[ring];
 }
 
 static void cq_event(struct soft_object *object)
@@ -186,7 +189,7 @@ static void cq_write(void *context, uint32_t tag, uint32_t ring, uint32_t counte
 		       size, entry, phase, cq->source_gid && entry->ah == 0xffff ? &gid : NULL);
 	cq->written[ring] = counter + 1;
 	cq->arrivals++;
-	if (cq->num_rings > 1 && soft_blind(object))
+	if (!soft_cq_tells(object) && soft_blind(object))
 		soft_blind_written(object, entry);
 	/* It may have been armed in a way that nobody told of. */
 	if (cq->armed)

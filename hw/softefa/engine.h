@@ -15,8 +15,13 @@ void soft_engine_attach(struct srd_model *model);
 
 /* Take what the program has put into the queues of QP since the last time; how much it was. */
 uint32_t soft_doorbell(struct soft_object *qp);
-/* How far the program has read CQ, as far as it told; with several rings it does not tell. */
+/* How far the program has read CQ, as far as it told. */
 void soft_cq_look(struct soft_object *cq);
+/*
+ * Whether it tells. With several rings the doorbell says how far in all of them; and who reads
+ * the ring without libefa need not ring it, as the device minds only requests for events.
+ */
+bool soft_cq_tells(const struct soft_object *cq);
 /* Whether there is anything that it would take. */
 bool soft_doorbell_waits(const struct soft_object *qp);
 /* The program has read entries, or asks for an event. */

@@ -75,6 +75,7 @@ struct soft_cq {
 	uint32_t comp_events; /* written to the channel so far */
 	bool armed;
 	bool source_gid; /* wanted in entries whose address handle is not known */
+	bool rung;       /* its doorbell, ever */
 };
 
 struct soft_qp {
@@ -110,6 +111,7 @@ struct soft_object {
 	uint64_t user;   /* the program's name for it */
 	uint32_t name;   /* in the stream of events: never used again */
 	bool observed;   /* somebody in the program tells of its posts and polls */
+	bool exposed;    /* the program was told where its rings are */
 	union {
 		struct soft_cq cq;
 		struct soft_qp qp;
@@ -169,6 +171,7 @@ struct soft_group {
 	uint32_t entered;   /* processes, ever */
 	uint32_t first_raw; /* object */
 	uint32_t armed;     /* completion queues */
+	uint32_t exposed;   /* objects, ever */
 	uint64_t pages_high;
 	uint32_t pages_free[SOFT_NUM_PAGE_LISTS]; /* page + 1, linked through the first word */
 	/* for the supervisor */

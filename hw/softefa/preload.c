@@ -241,15 +241,37 @@ MMAP(mmap64, off64_t)
 
 /*
  * rdma-core 65: what a program does with the rings that it is told of, no function pointer
- * tells of.
+ * tells of. Its libefa may be loaded beside the global names, and may be one without these.
  */
+static void *in_libefa(const char *name)
+{
+	void *library = dlopen("libefa.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	void *found = library ? dlsym(library, name) : NULL;
+
+	if (library)
+		dlclose(library);
+	return found;
+}
+
 int efadv_query_qp_wqs(struct ibv_qp *qp, void *sq_attr, void *rq_attr, uint32_t length);
 EXPORT int efadv_query_qp_wqs(struct ibv_qp *qp, void *sq_attr, void *rq_attr, uint32_t length)
 {
-	int err = REAL(efadv_query_qp_wqs)(qp, sq_attr, rq_attr, length);
+	__typeof__(&efadv_query_qp_wqs) real = in_libefa("efadv_query_qp_wqs");
+	int err = real ? real(qp, sq_attr, rq_attr, length) : EOPNOTSUPP;
 
 	if (!err)
 		soft_rings_exposed(soft_file_of_fd(qp->context->cmd_fd), qp->handle);
+	return err;
+}
+
+int efadv_query_cq(struct ibv_cq *cq, void *attr, uint32_t length);
+EXPORT int efadv_query_cq(struct ibv_cq *cq, void *attr, uint32_t length)
+{
+	__typeof__(&efadv_query_cq) real = in_libefa("efadv_query_cq");
+	int err = real ? real(cq, attr, length) : EOPNOTSUPP;
+
+	if (!err)
+		soft_cq_exposed(soft_file_of_fd(cq->context->cmd_fd), cq->handle);
 	return err;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder.h"
 
+#include "blind.h"
 #include "events.h"
 #include "files.h"
 #include "stack.h"
@@ -90,6 +91,24 @@ static void freed(int fd, uint64_t addr, uint64_t length)
 	soft_unlock();
 }
 
+/* The device tells of all that becomes of it: some of it goes by the functions that are seen. */
+static bool is_exposed(const struct srd_event *event)
+{
+	for (uint32_t i = 1; soft.group->exposed && i <= soft.group->objects_high; i++) {
+		const struct soft_object *object = soft_object(i);
+
+		if (object->kind && object->name == event->object && soft_exposed(object))
+			return true;
+	}
+	return false;
+}
+
+static void put_one(struct srd_event *event)
+{
+	if (!is_exposed(event))
+		soft_event(event);
+}
+
 static void put(void *events, uint32_t num, struct srd_event *tail)
 {
 	uint8_t *at = events;
@@ -99,11 +118,11 @@ static void put(void *events, uint32_t num, struct srd_event *tail)
 	for (uint32_t i = 0; i < num; i++) {
 		struct srd_event *event = (struct srd_event *)at;
 
-		soft_event(event);
+		put_one(event);
 		at += srd_event_infos[event->type].size;
 	}
 	if (tail)
-		soft_event(tail);
+		put_one(tail);
 	soft_unlock();
 }
 

@@ -12,15 +12,23 @@
 
 /* Whether there is a decoder for this processor. */
 bool soft_store_known(void);
-/* CONTEXT is the handler's. False: it is no such store; then nothing has changed. */
-bool soft_store_skip(void *context, uint32_t *value);
-
 /*
- * x86-64: bytes of the instruction at CODE, 0: it is not one of these. *REG is the number of
- * the register that is stored, -1: *VALUE is.
+ * CONTEXT is the handler's, OLD what is there so far. False: it is no such store; then nothing
+ * has changed.
  */
-size_t soft_store_x86(const uint8_t *code, int *reg, uint32_t *value);
+bool soft_store_skip(void *context, uint32_t old, uint32_t *value);
+
+/* What one instruction stores. */
+struct soft_store {
+	size_t size;    /* bytes of it, 0: it is not one of these */
+	int reg;        /* number of the register that is stored, -1: VALUE is */
+	uint32_t value; /* where the instruction has it in itself */
+	bool swaps;     /* the register gets what was there */
+};
+
+/* x86-64: of the instruction at CODE. */
+struct soft_store soft_store_x86(const uint8_t *code);
 /* aarch64: the same of one instruction; register 31 is zero. */
-bool soft_store_arm(uint32_t code, int *reg);
+struct soft_store soft_store_arm(uint32_t code);
 
 #endif

@@ -6,6 +6,7 @@
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
 
+#include "blind.h"
 #include "engine.h"
 #include "events.h"
 #include "recorder.h"
@@ -126,14 +127,16 @@ static uint32_t state_of(const struct soft_object *qp)
 	return attr.qp_state;
 }
 
-/* What a program that nobody observes has read by now is no more in flight. */
-static void look_at_queues(uint32_t file)
+/*
+ * What programs that nobody observes have read by now is no more in flight, whoever else's
+ * memory it names.
+ */
+static void look_at_queues(void)
 {
 	for (uint32_t i = 1; i <= soft.group->objects_high; i++) {
 		struct soft_object *cq = soft_object(i);
 
-		if (cq->kind == SOFT_CQ && cq->file == file && !cq->observed &&
-		    cq->cq.num_rings == 1)
+		if (cq->kind == SOFT_CQ && soft_blind(cq) && cq->cq.num_rings == 1)
 			soft_cq_look(cq);
 	}
 }
@@ -143,7 +146,7 @@ void soft_tell_before(const struct soft_call *call, struct soft_tale *tale)
 	enum tale what = tale_of(call);
 	const struct soft_object *object = subject(call, what);
 
-	look_at_queues(call->file);
+	look_at_queues();
 	if (!object)
 		return;
 	tale->name = object->name;

@@ -97,7 +97,8 @@ static bool on_store(siginfo_t *info, void *context)
 	/* It never had the right to, whoever asks. */
 	if (page && !page->writable)
 		page = NULL;
-	if (page && offset % sizeof(value) == 0 && soft_store_skip(context, &value))
+	if (page && offset % sizeof(value) == 0 &&
+	    soft_store_skip(context, *(const uint32_t *)info->si_addr, &value))
 		rung(page, offset, value);
 	else if (page)
 		give_up(page);

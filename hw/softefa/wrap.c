@@ -5,6 +5,7 @@
 
 #include <infiniband/verbs.h>
 
+#include "blind.h"
 #include "decide.h"
 #include "engine.h"
 #include "files.h"
@@ -96,6 +97,12 @@ static bool advance(uint32_t handle)
 	return false;
 }
 
+/* Somebody may sleep until an event comes, or look at completions where nobody tells of it. */
+static bool looks_elsewhere(const struct soft_object *qp)
+{
+	return soft.group->armed || qp->qp.stalls >= STALLS || soft_exposed(qp);
+}
+
 /* The program has posted to the queue pair HANDLE. */
 static void posted(uint32_t handle)
 {
@@ -108,8 +115,7 @@ static void posted(uint32_t handle)
 		soft_doorbell(qp);
 	else
 		soft_tell_inherited();
-	/* Somebody may sleep until an event comes, or never look at its completions. */
-	if (qp && (soft.group->armed || qp->qp.stalls >= STALLS))
+	if (qp && looks_elsewhere(qp))
 		soft_run(NULL);
 	soft_turn_over();
 	soft_unlock();
@@ -302,11 +308,22 @@ static bool wrap_qp(const struct soft_object *object)
 void soft_wrap_qp(struct soft_object *object)
 {
 	uint32_t how = soft.group->doorbell;
+	bool told;
 
 	if (!object->qp.raw || how == SOFT_DOORBELL_WATCHED)
 		return;
-	if ((how == SOFT_DOORBELL_AUTO && wrap_qp(object)) || soft_trap_qp(object))
+	told = how == SOFT_DOORBELL_AUTO && wrap_qp(object);
+	if (!told || object->exposed)
+		told = soft_trap_qp(object);
+	if (told)
 		soft_engine_qp_told(object);
+}
+
+static void expose(struct soft_object *object)
+{
+	if (!object->exposed)
+		soft.group->exposed++;
+	object->exposed = true;
 }
 
 void soft_rings_exposed(uint32_t file, uint32_t handle)
@@ -316,8 +333,23 @@ void soft_rings_exposed(uint32_t file, uint32_t handle)
 	if (soft_lock())
 		return;
 	qp = soft_object_find(handle, SOFT_QP, file);
-	if (qp && soft.group->doorbell == SOFT_DOORBELL_AUTO && !soft_trap_qp(qp))
-		soft_engine_qp_raw(qp);
+	if (qp) {
+		expose(qp);
+		if (soft.group->doorbell == SOFT_DOORBELL_AUTO && !soft_trap_qp(qp))
+			soft_engine_qp_raw(qp);
+	}
+	soft_unlock();
+}
+
+void soft_cq_exposed(uint32_t file, uint32_t handle)
+{
+	struct soft_object *cq;
+
+	if (soft_lock())
+		return;
+	cq = soft_object_find(handle, SOFT_CQ, file);
+	if (cq)
+		expose(cq);
 	soft_unlock();
 }
 

@@ -15,8 +15,12 @@
 
 /* Wrap what can be of a queue pair that was just modified, and its completion queues. */
 void soft_wrap_qp(struct soft_object *qp);
-/* The library tells the program where the rings of that queue pair are. Without the lock. */
+/*
+ * The library tells the program where the rings of that queue pair or completion queue are.
+ * Without the lock.
+ */
 void soft_rings_exposed(uint32_t file, uint32_t handle);
+void soft_cq_exposed(uint32_t file, uint32_t handle);
 void soft_unwrap_qp(uint32_t handle);
 
 #endif

@@ -21,6 +21,7 @@ static void x86(void **state)
 		size_t size; /* 0: it is none of ours */
 		int reg;
 		uint32_t value;
+		bool swaps;
 	} cases[] = {
 		{{0x89, 0x02}, 2, 0, 0},                    /* mov %eax,(%rdx) */
 		{{0x89, 0x4a, 0x08}, 3, 1, 0},              /* mov %ecx,8(%rdx) */
@@ -38,19 +39,28 @@ static void x86(void **state)
 		{{0x88, 0x02}, 0, 0, 0},                    /* mov %al,(%rdx) */
 		{{0x89, 0xc2}, 0, 0, 0},                    /* mov %eax,%edx */
 		{{0x8b, 0x02}, 0, 0, 0},                    /* mov (%rdx),%eax */
-		{{0x87, 0x02}, 0, 0, 0},                    /* xchg %eax,(%rdx) */
+		{{0x0f, 0xc3, 0x02}, 3, 0, 0},              /* movnti %eax,(%rdx) */
+		{{0x44, 0x0f, 0xc3, 0x4a, 4}, 5, 9, 0},     /* movnti %r9d,4(%rdx) */
+		{{0x87, 0x02}, 2, 0, 0, true},              /* xchg %eax,(%rdx) */
+		{{0x45, 0x87, 0x70, 8}, 4, 14, 0, true},    /* xchg %r14d,8(%r8) */
+		{{0x87, 0xc2}, 0, 0, 0},                    /* xchg %eax,%edx */
+		{{0x48, 0x87, 0x02}, 0, 0, 0},              /* xchg %rax,(%rdx) */
+		{{0x48, 0x0f, 0xc3, 0x02}, 0, 0, 0},        /* movnti %rax,(%rdx) */
+		{{0x0f, 0xc1, 0x02}, 0, 0, 0},              /* xadd %eax,(%rdx) */
+		{{0x0f, 0x11, 0x02}, 0, 0, 0},              /* movups %xmm0,(%rdx) */
+		{{0xc3}, 0, 0, 0},                          /* ret */
 		{{0xc7, 0xf8, 0, 0, 0, 0}, 0, 0, 0},        /* xbegin */
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		uint32_t value = 0;
-		int reg = 0;
+		struct soft_store store = soft_store_x86(cases[i].code);
 
-		assert_int_equal(soft_store_x86(cases[i].code, &reg, &value), cases[i].size);
+		assert_int_equal(store.size, cases[i].size);
 		if (!cases[i].size)
 			continue;
-		assert_int_equal(reg, cases[i].reg);
-		assert_int_equal(value, cases[i].value);
+		assert_int_equal(store.reg, cases[i].reg);
+		assert_int_equal(store.value, cases[i].value);
+		assert_int_equal(store.swaps, cases[i].swaps);
 	}
 }
 
@@ -66,7 +76,20 @@ static void arm(void **state)
 		{0xb8236844, 4},  /* str w4, [x2, x3] */
 		{0xb8237844, 4},  /* str w4, [x2, x3, lsl #2] */
 		{0xb8236851, 17}, /* str w17, [x2, x3] */
+		{0xb8235844, 4},  /* str w4, [x2, w3, uxtw #2] */
+		{0xb823c844, 4},  /* str w4, [x2, w3, sxtw] */
 		{0x889ffc45, 5},  /* stlr w5, [x2] */
+		{0x99008046, 6},  /* stlur w6, [x2, #8] */
+		{0x991fc05f, 31}, /* stlur wzr, [x2, #-4] */
+		{0xd9008046, -1}, /* stlur x6, [x2, #8] */
+		{0x99408046, -1}, /* ldapur w6, [x2, #8] */
+		{0xc89ffc45, -1}, /* stlr x5, [x2] */
+		{0x88dffc45, -1}, /* ldar w5, [x2] */
+		{0x88037c45, -1}, /* stxr w3, w5, [x2] */
+		{0xb8238044, -1}, /* swp w3, w4, [x2] */
+		{0x29000c41, -1}, /* stp w1, w3, [x2] */
+		{0xb8636844, -1}, /* ldr w4, [x2, x3] */
+		{0x78236844, -1}, /* strh w4, [x2, x3] */
 		{0xf9000041, -1}, /* str x1, [x2] */
 		{0xb9400041, -1}, /* ldr w1, [x2] */
 		{0xb8004c41, -1}, /* str w1, [x2, #4]! */
@@ -76,23 +99,22 @@ static void arm(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		int reg = -1;
-		bool known = soft_store_arm(cases[i].code, &reg);
+		struct soft_store store = soft_store_arm(cases[i].code);
 
-		assert_int_equal(known, cases[i].reg >= 0);
-		if (known)
-			assert_int_equal(reg, cases[i].reg);
+		assert_int_equal(store.size, cases[i].reg >= 0 ? 4 : 0);
+		if (store.size)
+			assert_int_equal(store.reg, cases[i].reg);
 	}
 }
 
 static volatile uint32_t *page;
-static uint32_t stored[2];
+static uint32_t stored[3];
 static int count;
 
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
-	if ((uint32_t *)info->si_addr == &page[4] && count < 2 &&
-	    soft_store_skip(context, &stored[count])) {
+	if ((uint32_t *)info->si_addr == &page[4] && count < 3 &&
+	    soft_store_skip(context, 55, &stored[count])) {
 		count++;
 		return;
 	}
@@ -112,10 +134,12 @@ static void on_this_processor(void **state)
 	sigaction(SIGSEGV, &action, &before);
 	page[4] = value;
 	page[4] = 77;
+	__atomic_store_n(&page[4], value + 1, __ATOMIC_SEQ_CST);
 	sigaction(SIGSEGV, &before, NULL);
-	assert_int_equal(count, 2);
+	assert_int_equal(count, 3);
 	assert_int_equal(stored[0], 0xabcdef01);
 	assert_int_equal(stored[1], 77);
+	assert_int_equal(stored[2], 0xabcdef02);
 	assert_int_equal(page[4], 0);
 }
 

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program that asks rdma-core 65 where its rings are, builds the entries by itself, rings the
+ * doorbells by plain stores, and reads the completions out of the ring: in one process, or
+ * between two. What the entries are made of is rdma-core's own header.
+ * usage: direct MODE
+ *   one, two       processes that do all of it
+ *   polled         libefa posts, the program reads the completions
+ *   seq_cst        the doorbell is a store of sequential consistency
+ *   unknown        ... an instruction that compilers do not make of such a store
+ *   silent         the doorbell of the completion queue is never rung
+ *   wrong_rkey     one write with a key that is none
+ *   time           between two processes: half of a round trip
+ */
+#include <sched.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "end.h"
+
+#define BIT(n)            (1u << (n))
+#define GENMASK(to, from) ((BIT((to) - (from) + 1) - 1) << (from))
+#include "efa_io_defs.h"
+
+#define ROUNDS 300u /* more than any of the rings has entries */
+#define HOPS   20000u
+#define BYTES  64u
+#define SOURCE 2048u /* what is sent, in an end's memory; what comes is at its beginning */
+
+/* One end with its rings. */
+struct direct {
+	struct end end;
+	struct end_name *peer;
+	struct efadv_wq_attr sq, rq;
+	struct efadv_cq_attr cq;
+	uint16_t ah;
+	uint16_t posted, received;
+	uint32_t polled;
+	uint8_t memory[4096] __attribute__((aligned(4096)));
+};
+
+enum ring_by { PLAIN, SEQ_CST, UNKNOWN };
+
+static enum ring_by ring_by = PLAIN;
+static int reads = 1; /* the completions out of the ring */
+static int posts = 1; /* the entries into it */
+static int rings = 1; /* the doorbell of the completion queue */
+static struct direct d;
+
+static void doorbell(uint32_t *at, uint32_t value)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	switch (ring_by) {
+	case PLAIN:
+		__atomic_store_n(at, value, __ATOMIC_RELAXED);
+		break;
+	case SEQ_CST:
+		__atomic_store_n(at, value, __ATOMIC_SEQ_CST);
+		break;
+	case UNKNOWN:
+#if defined(__x86_64__)
+		__asm__ volatile("movd %0, %%xmm0; movd %%xmm0, (%1)"
+				 :
+				 : "r"(value), "r"(at)
+				 : "xmm0", "memory");
+#elif defined(__aarch64__)
+		__asm__ volatile("fmov s0, %w0; str s0, [%1]"
+				 :
+				 : "r"(value), "r"(at)
+				 : "v0", "memory");
+#endif
+		break;
+	}
+}
+
+static void open_direct(struct end_name *self, struct end_name *peer)
+{
+	struct efadv_ah_attr ah;
+
+	end_open(&d.end, d.memory, sizeof(d.memory));
+	must(d.end.writes);
+	must(!efadv_query_ah(d.end.ah, &ah, sizeof(ah)));
+	d.ah = ah.ahn;
+	if (posts)
+		must(!efadv_query_qp_wqs(&d.end.qp->qp_base, &d.sq, &d.rq, sizeof(d.sq)));
+	if (reads)
+		must(!efadv_query_cq(d.end.cq, &d.cq, sizeof(d.cq)));
+	d.peer = peer;
+	end_name(&d.end, self);
+}
+
+static void close_direct(void)
+{
+	must(!ibv_destroy_qp(&d.end.qp->qp_base) && !ibv_destroy_ah(d.end.ah));
+	must(!ibv_dereg_mr(d.end.mr) && !ibv_destroy_cq(d.end.cq));
+	must(!ibv_dealloc_pd(d.end.pd) && !ibv_close_device(d.end.context));
+}
+
+static void set_buffer(struct efa_io_tx_buf_desc *buffer, uint64_t addr, uint32_t key)
+{
+	buffer->length = BYTES;
+	buffer->lkey = key;
+	buffer->buf_addr_lo = (uint32_t)addr;
+	buffer->buf_addr_hi = (uint32_t)(addr >> 32);
+}
+
+/* OP of the bytes at SOURCE, or to them. */
+static void post(enum efa_io_send_op_type op, uint32_t rkey)
+{
+	struct efa_io_tx_wqe wqe = {0};
+	uint32_t phase = d.posted / d.sq.num_entries & 1;
+
+	wqe.meta.req_id = d.posted;
+	wqe.meta.ctrl1 = (uint8_t)(op | EFA_IO_TX_META_DESC_META_DESC_MASK);
+	wqe.meta.ctrl2 =
+		(uint8_t)(phase | EFA_IO_TX_META_DESC_FIRST_MASK | EFA_IO_TX_META_DESC_LAST_MASK |
+			  EFA_IO_TX_META_DESC_COMP_REQ_MASK);
+	wqe.meta.dest_qp_num = (uint16_t)d.peer->qpn;
+	wqe.meta.length = 1;
+	wqe.meta.ah = d.ah;
+	wqe.meta.qkey = END_QKEY;
+	if (op == EFA_IO_SEND) {
+		set_buffer(&wqe.data.sgl[0], (uintptr_t)d.memory + SOURCE, d.end.mr->lkey);
+	} else {
+		wqe.data.rdma_req.remote_mem.length = BYTES;
+		wqe.data.rdma_req.remote_mem.rkey = rkey;
+		wqe.data.rdma_req.remote_mem.buf_addr_lo = (uint32_t)d.peer->addr;
+		wqe.data.rdma_req.remote_mem.buf_addr_hi = (uint32_t)(d.peer->addr >> 32);
+		set_buffer(wqe.data.rdma_req.local_mem, (uintptr_t)d.memory + SOURCE,
+			   d.end.mr->lkey);
+	}
+	must(d.sq.entry_size >= sizeof(wqe));
+	memcpy(d.sq.buffer + (d.posted % d.sq.num_entries) * d.sq.entry_size, &wqe, sizeof(wqe));
+	doorbell(d.sq.doorbell, ++d.posted);
+}
+
+static void send_one(enum efa_io_send_op_type op)
+{
+	if (posts)
+		post(op, d.peer->rkey);
+	else
+		end_post(&d.end, d.peer, op == EFA_IO_RDMA_WRITE, 1, SOURCE, BYTES);
+}
+
+static void receive_one(void)
+{
+	struct efa_io_rx_desc desc = {
+		.buf_addr_lo = (uint32_t)(uintptr_t)d.memory,
+		.buf_addr_hi = (uint32_t)((uint64_t)(uintptr_t)d.memory >> 32),
+		.req_id = d.received,
+		.length = BYTES,
+		.lkey_ctrl = d.end.mr->lkey | EFA_IO_RX_DESC_FIRST_MASK | EFA_IO_RX_DESC_LAST_MASK,
+	};
+
+	memcpy(d.rq.buffer + (d.received % d.rq.num_entries) * d.rq.entry_size, &desc,
+	       sizeof(desc));
+	doorbell(d.rq.doorbell, ++d.received);
+}
+
+/* The next completion, if it is there. */
+static int completed(struct efa_io_rx_cdesc *entry)
+{
+	const uint8_t *at = d.cq.buffer + (d.polled % d.cq.num_entries) * d.cq.entry_size;
+	const struct efa_io_cdesc_common *common = (const void *)at;
+	uint8_t flags = __atomic_load_n(&common->flags, __ATOMIC_ACQUIRE);
+
+	if ((flags & EFA_IO_CDESC_COMMON_PHASE_MASK) == (d.polled / d.cq.num_entries & 1))
+		return 0;
+	memcpy(entry, at, sizeof(*entry));
+	d.polled++;
+	if (rings && d.cq.doorbell)
+		__atomic_store_n(d.cq.doorbell, d.polled & 0xffff, __ATOMIC_RELEASE);
+	return 1;
+}
+
+/* The status of the next completion, which is of queue TYPE and request ID. */
+static int await_status(enum efa_io_queue_type type, uint16_t id)
+{
+	struct efa_io_rx_cdesc entry;
+	uint32_t found;
+
+	for (uint32_t i = 1; !completed(&entry); i++)
+		if (i % 4096 == 0)
+			sched_yield();
+	found = (entry.common.flags & EFA_IO_CDESC_COMMON_Q_TYPE_MASK) >> 1;
+	must(found == type && entry.common.qp_num == d.end.qp->qp_base.qp_num);
+	must(!posts || entry.common.req_id == id);
+	return entry.common.status;
+}
+
+static void reap_one(void)
+{
+	struct ibv_wc wc;
+	int n;
+
+	if (reads) {
+		must(await_status(EFA_IO_SEND_QUEUE, (uint16_t)(d.posted - 1)) == 0);
+		return;
+	}
+	do
+		n = ibv_poll_cq(d.end.cq, 1, &wc);
+	while (!n);
+	must(n == 1 && !wc.status);
+}
+
+static uint32_t *word(uint32_t offset)
+{
+	return (uint32_t *)(void *)(d.memory + offset);
+}
+
+static void await_word(uint32_t value)
+{
+	for (uint32_t i = 1; __atomic_load_n(word(BYTES - 4), __ATOMIC_ACQUIRE) != value; i++)
+		if (i % 65536 == 0)
+			sched_yield();
+}
+
+/* Alone: each write, read and send arrives where it is to. */
+static void alone(void)
+{
+	/* libefa is not told of completions, and has no room after so many. */
+	uint32_t rounds = posts ? ROUNDS : END_DEPTH / 2;
+
+	for (uint32_t i = 1; i <= rounds; i++) {
+		*word(SOURCE + BYTES - 4) = i;
+		send_one(EFA_IO_RDMA_WRITE);
+		reap_one();
+		must(*word(BYTES - 4) == i);
+		*word(BYTES - 4) = 2 * i;
+		send_one(EFA_IO_RDMA_READ);
+		reap_one();
+		must(*word(SOURCE + BYTES - 4) == 2 * i);
+		if (!posts || !reads)
+			continue;
+		*word(SOURCE + BYTES - 4) = 3 * i;
+		receive_one();
+		post(EFA_IO_SEND, 0);
+		/* What is received is told of before that it was sent. */
+		must(await_status(EFA_IO_RECV_QUEUE, (uint16_t)(d.received - 1)) == 0);
+		must(await_status(EFA_IO_SEND_QUEUE, (uint16_t)(d.posted - 1)) == 0);
+		must(*word(BYTES - 4) == 3 * i);
+	}
+}
+
+/* Between two: writes to and fro, each side looking at its memory alone. */
+static double ping_pong(int first, uint32_t hops)
+{
+	struct timespec from, to;
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	for (uint32_t i = 1; i <= hops; i++) {
+		if (!first)
+			await_word(i);
+		*word(SOURCE + BYTES - 4) = i;
+		send_one(EFA_IO_RDMA_WRITE);
+		reap_one();
+		if (first)
+			await_word(i);
+	}
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	return ((double)(to.tv_sec - from.tv_sec) * 1e6 +
+		(double)(to.tv_nsec - from.tv_nsec) / 1e3) /
+	       (2 * hops);
+}
+
+static void pin(int self)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(self, &one);
+	sched_setaffinity(0, sizeof(one), &one); /* where there is such a processor */
+}
+
+static void between_two(uint32_t hops)
+{
+	struct end_name *names = end_common(2 * sizeof(*names));
+	pid_t child = fork();
+	int self = child == 0, status;
+	double each;
+
+	must(child >= 0);
+	if (hops > ROUNDS)
+		pin(self);
+	open_direct(&names[self], &names[!self]);
+	while (!__atomic_load_n(&names[!self].ready, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	each = ping_pong(!self, hops);
+	/* The other one's last write is to find its memory. */
+	__atomic_store_n(&names[self].ready, 2, __ATOMIC_RELEASE);
+	while (__atomic_load_n(&names[!self].ready, __ATOMIC_ACQUIRE) != 2)
+		usleep(1000);
+	close_direct();
+	if (self)
+		exit(0);
+	must(waitpid(child, &status, 0) == child && !status);
+	if (hops > ROUNDS)
+		printf("64 B writes between two processes: %.2f us half way\n", each);
+}
+
+int main(int argc, char *argv[])
+{
+	const char *mode = argc > 1 ? argv[1] : "";
+	struct end_name name;
+
+	alarm(100);
+	if (!strcmp(mode, "two") || !strcmp(mode, "time")) {
+		between_two(*mode == 't' && mode[1] == 'i' ? HOPS : ROUNDS);
+		return 0;
+	}
+	if (!strcmp(mode, "seq_cst"))
+		ring_by = SEQ_CST;
+	else if (!strcmp(mode, "unknown"))
+		ring_by = UNKNOWN;
+	else if (!strcmp(mode, "silent"))
+		rings = 0;
+	else if (!strcmp(mode, "polled"))
+		posts = 0;
+	open_direct(&name, &name);
+	if (!strcmp(mode, "wrong_rkey")) {
+		post(EFA_IO_RDMA_WRITE, name.rkey + 1);
+		must(await_status(EFA_IO_SEND_QUEUE, 0) ==
+		     EFA_IO_COMP_STATUS_REMOTE_ERROR_BAD_ADDRESS);
+	} else {
+		alone();
+	}
+	close_direct();
+	return 0;
+}
