@@ -74,7 +74,10 @@ static int command(void *context, struct srd_launch_command *c)
 
 static void answer(struct soft_script *s)
 {
-	static const struct srd_launch_device device = {.command = command};
+	static const struct srd_launch_device device = {
+		.command = command,
+		.counter_name = srd_model_counter_name,
+	};
 	struct srd_launch_moment moment;
 	uint64_t alarm = 0;
 

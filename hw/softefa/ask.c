@@ -37,13 +37,24 @@ static struct soft_object *named(uint64_t name)
 	return qp->kind == SOFT_QP && soft_qp_name(qp) == name ? qp : NULL;
 }
 
+/* Whether it is the one that a script is asked about: the device has it, and did nothing yet. */
+static bool is_asked_about(const struct srd_launch_command *command)
+{
+	const struct srd_launch_moment *m = &soft.group->script.moment;
+
+	return m->what == SRD_LAUNCH_REQUEST && m->qp == command->qp &&
+	       m->ordinal == command->ordinal;
+}
+
 static int locate(const struct soft_object *qp, struct srd_launch_command *command)
 {
 	struct srd_request *r = NULL;
 	struct srd_lab lab = {.kind = SRD_LAB_LOCATE};
 
-	if (command->ordinal >= srd_model_qp_posted(&soft.model, qp->model))
-		return ENOENT;
+	if (command->ordinal >= srd_model_qp_posted(&soft.model, qp->model)) {
+		command->place = is_asked_about(command) ? SRD_PLACE_SEND_QUEUE : SRD_PLACE_UNKNOWN;
+		return 0;
+	}
 	while ((r = srd_model_request_next(&soft.model, qp->model, r)))
 		if (r->ordinal == command->ordinal)
 			break;

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The virtual clock, and the laboratory's commands in terms of wr ids. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "door.h"
+#include "verbs/nearest.h"
+
+#define MAX_COUNTERS 64
 
 static uint64_t now(struct srd_verbs *verbs)
 {
@@ -131,10 +135,26 @@ static int doorbell_command(struct srd_door *door, struct srd_lab *command)
 	return 0;
 }
 
+static int counter(struct srd_door *door, struct srd_lab *command, uint32_t device)
+{
+	int err = srd_model_counter(&door->model, device, command->name, &command->value);
+	const char *names[MAX_COUNTERS], *nearest;
+	int count = 0;
+
+	if (err != ENOENT)
+		return err;
+	while (count < MAX_COUNTERS && (names[count] = srd_model_counter_name((uint32_t)count)))
+		count++;
+	nearest = srd_nearest(command->name, names, count);
+	if (nearest)
+		snprintf(command->text, sizeof(command->text), "; did you mean \"%s\"?", nearest);
+	return err;
+}
+
 static int device_command(struct srd_door *door, struct srd_lab *command, uint32_t device)
 {
 	if (command->kind == SRD_LAB_COUNTER)
-		return srd_model_counter(&door->model, device, command->name, &command->value);
+		return counter(door, command, device);
 	return srd_model_host_fault(&door->model, device, command->kind);
 }
 

@@ -8,6 +8,8 @@
 
 #include "state.h"
 
+#define MAX_DELAY (UINT64_C(365 * 24 * 3600) * 1000000000) /* ns: time has an end */
+
 void srd_fault_event(struct srd_model *m, const struct srd_request *r, uint32_t kind)
 {
 	struct srd_ev_dev_fault event;
@@ -172,6 +174,8 @@ int srd_model_request_fault(struct srd_model *m, uint32_t qp, struct srd_request
 	if (command->kind == SRD_LAB_FAIL && (!command->status || command->status > UINT8_MAX))
 		return EINVAL;
 	if (command->kind == SRD_LAB_NOT_READY && command->value > UINT8_MAX)
+		return EINVAL;
+	if (command->kind == SRD_LAB_DELAY && command->time > MAX_DELAY)
 		return EINVAL;
 	if (command->flags & SRD_LAB_BY_ORDINAL) {
 		if (command->ordinal >= m->qp[qp].num_posted)

@@ -12,10 +12,8 @@ static bool is_wrong(const struct srd_cli_script *item)
 
 	if (item->script && !empty)
 		return false;
-	printf("%s:", item->path);
-	if (item->error_line)
-		printf("%d:", item->error_line);
-	printf(" error: %s\n", empty ? "it holds no scenario" : item->error.message);
+	srd_cli_put_place(stdout, item->path, item->error_line,
+			  empty ? "it holds no scenario" : item->error.message);
 	return true;
 }
 

@@ -4,8 +4,11 @@
 
 #include "cli/cli.h"
 #include "cli/execution.h"
+#include "cli/scripts.h"
 #include "cli/stuck.h"
 #include "lua/steer.h"
+#include "report/text.h"
+#include "verbs/alloc.h"
 
 /* ns that a function of a script may take: the program waits for it. */
 #define SCRIPT_TIME UINT64_C(10000000000)
@@ -75,12 +78,22 @@ static int launch(const struct srd_cli_execution *execution, const struct srd_st
 
 static void script_log(void *arg, const char *text)
 {
-	fprintf(stderr, "%s\n", text);
+	char *clean = srd_text_clean(text);
+
+	fprintf(stderr, "%s\n", clean ? clean : "(a line of the script's: out of memory)");
+	srd_free(clean);
 }
 
-static void script_failed(const char *text)
+/* As a scenario's mistakes are told. */
+static void script_failed(const char *path, const char *text)
 {
-	srd_cli_error("%s", text);
+	struct srd_error error;
+	int line;
+
+	srd_error_set(&error, 0, "%s", text);
+	line = srd_cli_split_place(path, &error);
+	fflush(stdout);
+	srd_cli_put_place(stderr, path, line, error.message);
 }
 
 /* Open the script, where there is one. The exit status, 0: go on. */
@@ -103,7 +116,7 @@ static int open_script(const struct srd_cli_execution *execution, struct srd_ste
 	srd_cli_stuck(execution->script, SRD_EXIT_USAGE);
 	if (!srd_steer_open(&script, steer, &error))
 		return 0;
-	srd_cli_error("%s", error.message);
+	script_failed(execution->script, error.message);
 	return SRD_EXIT_USAGE;
 }
 

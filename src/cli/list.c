@@ -87,11 +87,9 @@ static int put(const struct srd_cli_list_options *options, const struct srd_cli_
 		if (entry->scenario >= 0 && !options->json)
 			put_text(script->path, srd_script_scenario(script->script, entry->scenario),
 				 options->verbose);
-		else if (entry->scenario < 0 && script->error_line)
-			fprintf(stderr, "%s:%d: error: %s\n", script->path, script->error_line,
-				script->error.message);
 		else if (entry->scenario < 0)
-			fprintf(stderr, "%s: error: %s\n", script->path, script->error.message);
+			srd_cli_put_place(stderr, script->path, script->error_line,
+					  script->error.message);
 	}
 	return options->json ? put_json(plan) : 0;
 }

@@ -8,6 +8,7 @@
 
 #include "cli/scripts.h"
 #include "cli/stuck.h"
+#include "report/text.h"
 #include "verbs/alloc.h"
 #include "verbs/file.h"
 #include "verbs/units.h"
@@ -41,22 +42,40 @@ static struct srd_cli_script *append(struct srd_cli_scripts *scripts, const char
 	return items;
 }
 
-/* "file.lua:12: text" becomes the line and the text, "file.lua: text" the text. */
-static void split_place(struct srd_cli_script *item)
+/* What a script says of itself may be meant for a terminal, or an attack on one. */
+static void clean(struct srd_error *error)
 {
-	size_t length = strlen(item->path);
-	char *message = item->error.message, *end;
+	char *text = srd_text_clean(error->message);
+
+	if (text)
+		snprintf(error->message, sizeof(error->message), "%s", text);
+	srd_free(text);
+}
+
+int srd_cli_split_place(const char *path, struct srd_error *error)
+{
+	size_t length = strlen(path);
+	char *message = error->message, *end;
 	long line;
 
-	if (strncmp(message, item->path, length) || message[length] != ':')
-		return;
+	clean(error);
+	if (strncmp(message, path, length) || message[length] != ':')
+		return 0;
 	line = strtol(message + length + 1, &end, 10);
 	if (end == message + length + 1)
 		end = message + length;
 	if (strncmp(end, ": ", 2))
-		return;
-	item->error_line = (int)line;
+		return 0;
 	memmove(message, end + 2, strlen(end + 2) + 1);
+	return (int)line;
+}
+
+void srd_cli_put_place(FILE *file, const char *path, int line, const char *message)
+{
+	fprintf(file, "%s:", path);
+	if (line)
+		fprintf(file, "%d:", line);
+	fprintf(file, " error: %s\n", message);
 }
 
 /*
@@ -106,7 +125,7 @@ static int load(struct srd_cli_scripts *scripts, const char *path, int line,
 	if (srd_file_read(path, SCRIPT_LIMIT, &item->text, &item->length, &item->error) ||
 	    srd_script_load_text(path, item->text, item->length, sandbox, &item->script,
 				 &item->error)) {
-		split_place(item);
+		item->error_line = srd_cli_split_place(path, &item->error);
 		return 0;
 	}
 	if (check_line(item)) {

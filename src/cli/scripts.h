@@ -3,6 +3,8 @@
 #ifndef SRD_CLI_SCRIPTS_H
 #define SRD_CLI_SCRIPTS_H
 
+#include <stdio.h>
+
 #include "cli/commands.h"
 #include "lua/scenario.h"
 
@@ -32,6 +34,13 @@ void srd_cli_scripts_release(struct srd_cli_scripts *scripts);
 
 /* By its name, as a folder is searched. */
 bool srd_cli_is_script(const char *path);
+
+/*
+ * "PATH:12: text" of *error becomes the text, fit for a terminal; the line, 0: there is none.
+ */
+int srd_cli_split_place(const char *path, struct srd_error *error);
+/* "PATH:12: error: text", as compilers write it, so that editors find the place. */
+void srd_cli_put_place(FILE *file, const char *path, int line, const char *message);
 
 struct srd_sandbox srd_cli_sandbox(const struct srd_cli_sandbox *options);
 

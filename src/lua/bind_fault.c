@@ -13,11 +13,6 @@
 static const char *why_invalid(const struct srd_lab *command)
 {
 	switch (command->kind) {
-	case SRD_LAB_FAIL:
-	case SRD_LAB_FAIL_RECEIVE:
-		return "a request fails with a status other than OK, and a queue pair that is "
-		       "there "
-		       "is needed";
 	case SRD_LAB_RELEASE:
 		return "nothing holds this request";
 	case SRD_LAB_NOT_READY:
@@ -26,6 +21,7 @@ static const char *why_invalid(const struct srd_lab *command)
 		return "the queue pair is in RESET, or in ERR already, or destroyed";
 	case SRD_LAB_STALE_CQE:
 	case SRD_LAB_COMPLETE_ALL:
+	case SRD_LAB_FAIL_RECEIVE:
 		return "the queue pair is destroyed";
 	default:
 		return "";
@@ -126,7 +122,7 @@ static int t_fail(lua_State *L)
 {
 	struct srd_lab command = check_request(L, SRD_LAB_FAIL);
 
-	command.status = srd_check_enum(L, 3, "t:fail: status", &srd_names_efa_status);
+	command.status = srd_check_failure(L, 3, "t:fail: status");
 	srd_lab_check(L, "t:fail", &command);
 	return 0;
 }
@@ -215,7 +211,7 @@ static int t_fail_receive(lua_State *L)
 {
 	struct srd_lab command = check_queue_pair(L, SRD_LAB_FAIL_RECEIVE);
 
-	command.status = srd_check_enum(L, 3, "t:fail_receive: status", &srd_names_efa_status);
+	command.status = srd_check_failure(L, 3, "t:fail_receive: status");
 	command.ordinal = lua_isnoneornil(L, 4)
 				  ? 0
 				  : srd_check_uint(L, 4, "t:fail_receive: after", UINT32_MAX);
@@ -306,8 +302,9 @@ static int t_counter(lua_State *L)
 		int ret = run->verbs->lab(run->verbs, &command);
 
 		if (ret)
-			srd_raise(L, "t:counter: \"%s\": %s", command.name,
-				  ret == ENOENT ? "there is no such counter" : srd_errno_name(ret));
+			srd_raise(L, "t:counter: \"%s\": %s%s", command.name,
+				  ret == ENOENT ? "there is no such counter" : srd_errno_name(ret),
+				  command.text);
 		sum += command.value;
 	}
 	lua_pushinteger(L, (lua_Integer)sum);

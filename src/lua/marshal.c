@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <srdlab/enums.h>
+
 #include "marshal.h"
 #include "object.h"
 #include "sandbox.h"
@@ -93,7 +95,7 @@ uint64_t srd_check_size(lua_State *L, int index, const char *what)
 
 uint64_t srd_check_time(lua_State *L, int index, const char *what)
 {
-	return check_units(L, index, what, SRD_UNIT_TIME, 0, INT64_MAX);
+	return check_units(L, index, what, SRD_UNIT_TIME, 0, SRD_MAX_TIME);
 }
 
 uint64_t srd_check_uint(lua_State *L, int index, const char *what, uint64_t max)
@@ -149,6 +151,55 @@ uint32_t srd_check_enum(lua_State *L, int index, const char *what, const struct 
 	if (!find_name(names, lua_tostring(L, index), &value))
 		refuse_name(L, what, lua_tostring(L, index), names);
 	return value;
+}
+
+/* The EFA status at INDEX by a name of libibverbs, where it is that of one alone. Raises. */
+static uint32_t by_wc_status(lua_State *L, int index, const char *what)
+{
+	const char *text = lua_tostring(L, index);
+	int wc = srd_wc_status_parse(text), found = 0;
+	uint32_t status = 0;
+	luaL_Buffer list;
+
+	luaL_buffinit(L, &list);
+	for (int i = 0; i < SRD_NUM_EFA_STATUS; i++) {
+		if ((int)srd_efa_status_to_wc(srd_efa_status_values[i]) != wc)
+			continue;
+		status = srd_efa_status_values[i];
+		luaL_addstring(&list, found++ ? ", " : "");
+		luaL_addstring(&list,
+			       srd_efa_status_names[i] + strlen(srd_names_efa_status.prefix));
+	}
+	luaL_pushresult(&list);
+	if (!found)
+		srd_raise(L,
+			  "%s = \"%s\": a status of the device is expected, and none becomes this "
+			  "one; srdlab explain lists them",
+			  what, text);
+	if (found > 1)
+		srd_raise(L,
+			  "%s = \"%s\": a status of the device is expected; those that become this "
+			  "one are %s",
+			  what, text, lua_tostring(L, -1));
+	lua_pop(L, 1);
+	return status;
+}
+
+uint32_t srd_check_failure(lua_State *L, int index, const char *what)
+{
+	static const char wc_prefix[] = "IBV_WC_";
+	uint32_t status;
+
+	if (lua_type(L, index) == LUA_TSTRING &&
+	    !strncmp(lua_tostring(L, index), wc_prefix, strlen(wc_prefix)))
+		status = by_wc_status(L, index, what);
+	else if (lua_type(L, index) == LUA_TNUMBER)
+		status = (uint32_t)check_number(L, index, what, 1, UINT8_MAX);
+	else
+		status = srd_check_enum(L, index, what, &srd_names_efa_status);
+	if (!status)
+		refuse(L, index, what, "what fails has another status than this one");
+	return status;
 }
 
 /* A number, one name, names with | between, or a list of names. */

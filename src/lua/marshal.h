@@ -9,6 +9,8 @@
 
 #include "state.h"
 
+#define SRD_MAX_TIME (UINT64_C(365 * 24 * 3600) * 1000000000) /* ns: a year */
+
 enum srd_value_type {
 	SRD_VALUE_UINT, /* 1, 2, 4 or 8 bytes */
 	SRD_VALUE_INT,  /* 4 bytes */
@@ -70,10 +72,13 @@ uint32_t srd_marshal_from(lua_State *L, int index, const struct srd_struct *type
 void srd_marshal_to(lua_State *L, const struct srd_struct *type, const void *in);
 /* One value, for the argument WHAT of a function. */
 uint64_t srd_check_size(lua_State *L, int index, const char *what);
+/* At most SRD_MAX_TIME, so that sums of some stay far from the end of 64 bits. */
 uint64_t srd_check_time(lua_State *L, int index, const char *what);
 uint64_t srd_check_uint(lua_State *L, int index, const char *what, uint64_t max);
 uint32_t srd_check_enum(lua_State *L, int index, const char *what, const struct srd_names *names);
 uint32_t srd_check_flags(lua_State *L, int index, const char *what, const struct srd_names *names);
+/* The EFA status that something fails with: its name, one of libibverbs' that is no other's, or 1 to 255. */
+uint32_t srd_check_failure(lua_State *L, int index, const char *what);
 void srd_push_enum(lua_State *L, const struct srd_names *names, uint32_t value);
 
 #include "marshal_structs.h"

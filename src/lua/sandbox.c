@@ -59,6 +59,24 @@ static int tostring(lua_State *L)
 	return 1;
 }
 
+void srd_show_zeros(lua_State *L)
+{
+	size_t size, part;
+	const char *text = lua_tolstring(L, -1, &size);
+	luaL_Buffer whole;
+
+	if (strlen(text) == size)
+		return;
+	luaL_buffinit(L, &whole);
+	for (; (part = strnlen(text, size)) < size; text += part + 1, size -= part + 1) {
+		luaL_addlstring(&whole, text, part);
+		luaL_addstring(&whole, "\xef\xbf\xbd");
+	}
+	luaL_addlstring(&whole, text, size);
+	luaL_pushresult(&whole);
+	lua_replace(L, -2);
+}
+
 /* print hands its line to whoever runs the scenario: the library itself prints nothing. */
 static int print(lua_State *L)
 {
@@ -80,6 +98,7 @@ static int print(lua_State *L)
 		luaL_addvalue(&line);
 	}
 	luaL_pushresult(&line);
+	srd_show_zeros(L);
 	size = lua_rawlen(L, -1) + 1;
 	text = lua_newuserdatauv(L, size, 0);
 	memcpy(text, lua_tostring(L, -2), size);

@@ -14,6 +14,9 @@ void srd_sandbox_open(lua_State *L, bool unsafe, uint64_t seed);
 /* tostring without addresses: pushes the text of the value at INDEX. */
 const char *srd_tostring(lua_State *L, int index);
 
+/* The string on top of the stack with U+FFFD for each zero, at which C would end it. */
+void srd_show_zeros(lua_State *L);
+
 /* "nan" for each "-nan" in TEXT, as which no two processors agree. */
 void srd_plain_nan(char *text);
 

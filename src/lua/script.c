@@ -418,6 +418,8 @@ static int to_text(lua_State *L)
 {
 	if (lua_isstring(L, 1) || luaL_getmetafield(L, 1, "__tostring") != LUA_TNIL)
 		srd_tostring(L, 1);
+	if (lua_type(L, -1) == LUA_TSTRING)
+		srd_show_zeros(L);
 	return 1;
 }
 
@@ -428,7 +430,7 @@ static const char *error_text(lua_State *co, char *room, size_t size)
 	const char *kind = luaL_typename(co, -1);
 	bool failed = true;
 
-	if (lua_type(co, -1) == LUA_TSTRING)
+	if (lua_type(co, -1) == LUA_TSTRING && strlen(lua_tostring(co, -1)) == lua_rawlen(co, -1))
 		return lua_tostring(co, -1);
 	if (lua_checkstack(L, 2)) {
 		lua_pushcfunction(L, to_text);

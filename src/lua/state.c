@@ -132,14 +132,18 @@ void srd_lua_callers(lua_State *co, char *text, size_t size)
 {
 	size_t used = strlen(text);
 	lua_Debug ar;
-	int shown = 0;
+	int shown = 0, last = 0;
 
 	for (int level = 0;
 	     shown <= MAX_CALLERS && level < MAX_LEVELS && lua_getstack(co, level, &ar); level++) {
 		lua_getinfo(co, "l", &ar);
-		if (ar.currentline > 0 && shown++ && used < size)
+		/* A line once more, of a recursion or of what stands in one line, tells nothing. */
+		if (ar.currentline <= 0 || ar.currentline == last)
+			continue;
+		last = ar.currentline;
+		if (shown++ && used < size)
 			used += (size_t)snprintf(text + used, size - used,
-						 "\n  called from line %d", ar.currentline);
+						 "\n  called from line %d", last);
 	}
 }
 

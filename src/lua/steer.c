@@ -9,6 +9,7 @@
 #include "rules/rules.h"
 #include "script.h"
 #include "verbs/alloc.h"
+#include "verbs/nearest.h"
 #include "verbs/profile.h"
 
 struct srd_steer {
@@ -29,36 +30,79 @@ static struct srd_steer *steer_of(lua_State *L)
 	return srd_lua_of(L)->steer;
 }
 
-/* Give COMMAND to the device; raises, on behalf of WHAT, where it is refused. */
-static void perform(lua_State *L, const char *what, struct srd_launch_command *command)
+/* Raise: there is no counter of that name. */
+static __attribute__((noreturn)) void refuse_counter(lua_State *L, const char *what,
+						     const char *name)
+{
+	const struct srd_launch_device *device = steer_of(L)->device;
+	const char *names[64], *nearest;
+	luaL_Buffer list;
+	int count = 0;
+
+	while (count < 64 && (names[count] = device->counter_name((uint32_t)count)))
+		count++;
+	nearest = srd_nearest(name, names, count);
+	if (nearest)
+		srd_raise(L, "%s: \"%s\": there is no such counter; did you mean \"%s\"?", what,
+			  name, nearest);
+	luaL_buffinit(L, &list);
+	for (int i = 0; i < count; i++) {
+		luaL_addstring(&list, i ? ", " : "");
+		luaL_addstring(&list, names[i]);
+	}
+	luaL_pushresult(&list);
+	srd_raise(L, "%s: \"%s\": there is no such counter; there are %s", what, name,
+		  lua_tostring(L, -1));
+}
+
+/* Why COMMAND cannot be done, where that is for what has become of its object; NULL. */
+static const char *why_not(const struct srd_launch_command *command, int err)
+{
+	switch (err) {
+	case ESTALE:
+		return "this queue pair is destroyed";
+	case ENOENT:
+		if (command->kind == SRD_LAB_KILL || command->kind == SRD_LAB_RESTART)
+			return "there is no such device";
+		return "this request is completed or lost";
+	case EINVAL:
+		if (command->kind == SRD_LAB_RELEASE)
+			return "this request is not held";
+		if (command->kind == SRD_LAB_QP_ERR)
+			return "this queue pair is in RESET or ERR";
+		return NULL;
+	default:
+		return NULL;
+	}
+}
+
+/*
+ * Give COMMAND to the device, on behalf of WHAT. When it comes is the program's doing, so that
+ * what has become of a request or a queue pair is no error of the script: then why it was not
+ * done, else NULL. Raises where it never could be.
+ */
+static const char *perform(lua_State *L, const char *what, struct srd_launch_command *command)
 {
 	struct srd_steer *steer = steer_of(L);
+	const char *why;
 	int err;
 
 	if (!steer->device)
 		srd_raise(L, "%s: only in a function that is called while the program runs", what);
 	err = steer->device->command(steer->device->context, command);
-	switch (err) {
-	case 0:
-		return;
-	case ECANCELED:
+	if (err == ECANCELED) {
 		steer->cancelled = true;
 		srd_raise(L, "%s: the program has ended", what);
-	case ESTALE:
-		srd_raise(L, "%s: this queue pair is destroyed", what);
-	case EINVAL:
-		if (command->kind == SRD_LAB_RELEASE)
-			srd_raise(L, "%s: this request is not held", what);
-		if (command->kind == SRD_LAB_QP_ERR)
-			srd_raise(L, "%s: this queue pair is in RESET or ERR", what);
-		srd_raise(L, "%s: EINVAL", what);
-	case ENOENT:
-		if (command->kind == SRD_LAB_COUNTER)
-			srd_raise(L, "%s: \"%s\": there is no such counter", what, command->name);
-		srd_raise(L, "%s: there is no such request or it is completed", what);
-	default:
-		srd_raise(L, "%s: %s", what, srd_errno_name(err));
 	}
+	if (err == ENOENT && command->kind == SRD_LAB_COUNTER)
+		refuse_counter(L, what, command->name);
+	if (err == ENOMEM)
+		srd_raise(L, "%s: there are too many faults for requests that are not posted yet",
+			  what);
+	why = err ? why_not(command, err) : NULL;
+	if (err && !why)
+		srd_raise(L, "%s: %s", what, srd_errno_name(err));
+	return why;
 }
 
 static const struct {
@@ -91,20 +135,24 @@ static enum srd_lab_kind kind_of(const char *name)
 	return kinds[i].kind;
 }
 
-/* The operand at 6, as the kind of COMMAND wants it. */
-static void operand(lua_State *L, const char *what, struct srd_launch_command *command)
+/* The operands at 6 and 7, as the kind of COMMAND wants them. */
+static void operands(lua_State *L, const char *what, struct srd_launch_command *command)
 {
 	switch (command->kind) {
-	case SRD_LAB_FAIL:
 	case SRD_LAB_FAIL_RECEIVE:
+		if (!lua_isnil(L, 7))
+			command->ordinal = srd_check_uint(
+				L, 7, lua_pushfstring(L, "%s: after", what), UINT32_MAX);
+		/* fall through */
+	case SRD_LAB_FAIL:
 		what = lua_pushfstring(L, "%s: status", what);
-		command->status = srd_check_enum(L, 6, what, &srd_names_efa_status);
+		command->status = srd_check_failure(L, 6, what);
 		break;
 	case SRD_LAB_DELAY:
 		command->time = srd_check_time(L, 6, what);
 		break;
 	case SRD_LAB_NOT_READY:
-		command->value = lua_isnoneornil(L, 6) ? 1 : srd_check_uint(L, 6, what, UINT8_MAX);
+		command->value = lua_isnil(L, 6) ? 1 : srd_check_uint(L, 6, what, UINT8_MAX);
 		break;
 	case SRD_LAB_COUNTER:
 		snprintf(command->name, sizeof(command->name), "%s", luaL_checkstring(L, 6));
@@ -112,26 +160,54 @@ static void operand(lua_State *L, const char *what, struct srd_launch_command *c
 	}
 }
 
-/* steer.command(what, kind, host, qp, ordinal, operand) */
+/*
+ * steer.command(what, kind, host, qp, ordinal, operand, operand): true, or what it asked for;
+ * false and why it cannot be done any more.
+ */
 static int steer_command(lua_State *L)
 {
-	const char *what = luaL_checkstring(L, 1);
+	const char *what = luaL_checkstring(L, 1), *why;
 	struct srd_launch_command command = {
 		.kind = kind_of(luaL_checkstring(L, 2)),
 		.host = (uint32_t)luaL_checkinteger(L, 3),
-		.qp = (uint64_t)luaL_optinteger(L, 4, 0),
-		.ordinal = srd_check_uint(L, 5, what, UINT32_MAX),
+		.qp = (uint64_t)luaL_checkinteger(L, 4),
+		.ordinal = (uint64_t)luaL_checkinteger(L, 5),
 	};
 
-	lua_settop(L, 6);
-	operand(L, what, &command);
-	perform(L, what, &command);
+	lua_settop(L, 7);
+	operands(L, what, &command);
+	why = perform(L, what, &command);
+	if (why) {
+		lua_pushboolean(L, false);
+		lua_pushstring(L, why);
+		return 2;
+	}
 	if (command.kind == SRD_LAB_LOCATE)
 		lua_pushstring(L, srd_place_name(command.place));
 	else if (command.kind == SRD_LAB_COUNTER)
 		lua_pushinteger(L, (lua_Integer)command.value);
 	else
+		lua_pushboolean(L, true);
+	return 1;
+}
+
+/* steer.object(metatable, fields): a value that has them, and that a script cannot write to. */
+static int steer_object(lua_State *L)
+{
+	lua_newuserdatauv(L, 0, 1);
+	lua_pushvalue(L, 2);
+	lua_setiuservalue(L, -2, 1);
+	lua_pushvalue(L, 1);
+	lua_setmetatable(L, -2);
+	return 1;
+}
+
+/* steer.fields(value, metatable): those of an object of that class; nil: it is none. */
+static int steer_fields(lua_State *L)
+{
+	if (lua_type(L, 1) != LUA_TUSERDATA || !lua_getmetatable(L, 1) || !lua_rawequal(L, -1, 2))
 		return 0;
+	lua_getiuservalue(L, 1, 1);
 	return 1;
 }
 
@@ -181,6 +257,8 @@ void srd_steer_bind(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
 		{"command", steer_command},
+		{"object", steer_object},
+		{"fields", steer_fields},
 		{"fabric", steer_fabric},
 		{"now", steer_now},
 		{"seed", steer_seed},
@@ -350,7 +428,7 @@ static int moment(void *context, const struct srd_launch_moment *moment,
 	if (!err || steer->cancelled)
 		return 0;
 	steer->failed = true;
-	steer->options.failed(error.message);
+	steer->options.failed(steer->options.path, error.message);
 	return err;
 }
 

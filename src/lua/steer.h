@@ -18,9 +18,9 @@ struct srd_steer_options {
 	size_t length;
 	uint64_t seed;
 	struct srd_sandbox sandbox; /* its limits are those of one call of a function */
-	/* What the script logs, and what it fails with ("FILE:LINE: ..."). Any thread. */
+	/* What the script logs, and what it fails with ("PATH:LINE: ..."). Any thread. */
 	void (*log)(void *arg, const char *text);
-	void (*failed)(const char *text);
+	void (*failed)(const char *path, const char *text);
 };
 
 /* Load and run it. A negative errno with *error, "FILE:LINE: ...". */

@@ -72,6 +72,7 @@ struct srd_launch_device {
 	/* 0 or a positive errno as srdlab/lab.h has them; ESTALE: the queue pair is gone;
 	 * ECANCELED: the process that waited is, and nothing more can be done. */
 	int (*command)(void *context, struct srd_launch_command *command);
+	const char *(*counter_name)(uint32_t i); /* from 0; NULL: there are no more */
 };
 
 /* A script over the programs. */

@@ -21,7 +21,7 @@ under() {
 }
 
 errors() {
-	sed "s|.*script.lua:||" "$folder/error" | tr '\n' ','
+	sed "s|^$folder/script.lua:\([0-9]*\): error: |\1: |" "$folder/error" | tr '\n' ','
 }
 
 want "faults by request" "0 1 0,2 7,5 0,4 0,3 0," "$(under --clock called --order in_order -- "$steered" reads 5 <<'END'
@@ -176,11 +176,73 @@ fails() {
 		under --clock called -- "$steered" reads 2 2000000000 | sed 's/ .*//')"
 	want "what is said of it" "$1," "$(errors)"
 }
-fails '2: a request has no "hodl"' 'r:hold() r:hodl()'
-fails "2: request:hold: it is called with a colon" 'r.hold()'
-fails "2: request:release: this request is not held" 'r:drop() r:release()'
+fails '2: a request has no "hodl"; did you mean "hold"?' 'r:hold() r:hodl()'
+fails '2: a queue pair has no "hold"' 'r.qp:hold()'
+fails '2: srd has no "on_requests"; did you mean "on_request"?' 'r:drop() srd.on_requests(print)'
+fails "2: request:hold: a request is expected, not nil: it is called with a colon" 'r.hold()'
+fails "2: request:hold: a request is expected, not queue pair: it is called with a colon" 'r.hold(r.qp)'
+fails "2: a request cannot be written to" 'r.number = 99'
 fails '2: request:fail: status = "REMOTE_ERROR_ABOR": no such value; did you mean "REMOTE_ERROR_ABORT"?' 'r:drop() r:fail "REMOTE_ERROR_ABOR"'
+fails '2: request:fail: status = 0 is out of range: 1 to 255' 'r:fail(0)'
+fails '2: request:fail: status = 256 is out of range: 1 to 255' 'r:fail(256)'
+fails '2: request:fail: status = "OK": what fails has another status than this one' 'r:fail "OK"'
+fails '2: request:fail: status = "IBV_WC_LOC_QP_OP_ERR": a status of the device is expected; those that become this one are LOCAL_ERROR_QP_INTERNAL_ERROR, LOCAL_ERROR_UNSUPPORTED_OP, LOCAL_ERROR_INVALID_AH' 'r:fail "IBV_WC_LOC_QP_OP_ERR"'
+fails '2: request:fail: status = "IBV_WC_NOSUCH": a status of the device is expected, and none becomes this one; srdlab explain lists them' 'r:fail "IBV_WC_NOSUCH"'
+fails '2: queue_pair:fail_receive: after = "1ms": a whole number is expected' 'r.qp:fail_receive("REMOTE_ERROR_ABORT", "1ms")'
+fails "2: srd.counter: a device is expected, not number" 'srd.counter("rdma_write_wrs", 7)'
+fails "2: srd.counter: a device is expected, not string" 'srd.counter("x", "y")'
+fails "2: srd.counter: the name of a counter is expected, not nil" 'srd.counter()'
+fails '2: srd.counter: "rx_drop": there is no such counter; did you mean "rx_drops"?' 'srd.counter "rx_drop"'
+fails '2: request:delay = "400000000s" is out of range: 0ns to 8760h' 'r:delay "400000000s"'
+fails '2: srd.after = 9223372036854775807 is out of range: 0ns to 8760h' 'srd.after(math.maxinteger, print)'
 fails "2: there is nothing" 'r:drop() error "there is nothing"'
+fails "2: line�[31m" 'r:drop() error "line\27[31m"'
+fails "2: deep,  called from line 3" 'r:drop() local function f() error "deep" end
+f() f() end) srd.on_device(function()'
+
+# Nothing that is gone is a mistake of the script's.
+want "what cannot be done any more" "0 1 0," "$(under --clock called -- "$steered" ends 1 <<'END'
+srd.on_request(function(r)
+	srd.log(r:locate(), r.qp:request(2):locate(), r:hold(), r:release(), r:release())
+	srd.after("1ms", function()
+		srd.log(r:locate(), r:release())
+		for _, name in ipairs { "hold", "drop", "duplicate", "fail", "delay", "not_ready" } do
+			local done, why = r[name](r, name == "fail" and 7 or 1)
+			assert(done == false and why == "this request is completed or lost", name)
+		end
+		srd.log(r.qp:device_error(), r.qp:device_error())
+	end)
+	srd.after("100ms", function()
+		for _, name in ipairs { "release_all", "device_error", "stale_completion", "fail_receive" } do
+			local done, why = r.qp[name](r.qp, 7)
+			assert(done == false and why == "this queue pair is destroyed", name)
+		end
+		srd.log(r:locate())
+		srd.log(r.qp:request(5):hold())
+		srd.log(r.qp.device:kill(), r.qp.device:restart(), srd.counter "rdma_read_wrs")
+	end)
+end)
+srd.on_request(function(r)
+	srd.log("second", r.number)
+end)
+END
+)"
+want "what is answered then" "send_queue	unknown	true	true	false	this request is not held,second	1,completed	false	this request is completed or lost,true	false	this queue pair is in RESET or ERR,false	this queue pair is destroyed,false	this queue pair is destroyed,true	true	1," "$(errors)"
+want "the process of a device" "0 1 0,2 0,1 0,2 0," "$(under --clock called --order in_order -- "$steered" peers 2 <<'END'
+local pids = {}
+srd.on_device(function(d)
+	pids[#pids + 1] = d.pid
+	assert(#pids == 1 or pids[1] ~= pids[2])
+end)
+srd.on_queue_pair(function(qp)
+	assert(qp.device.pid == qp.pid and qp.pid == pids[#pids])
+	if qp.number == 2 then
+		srd.log("a\0b\27", qp.device.number)
+	end
+end)
+END
+)"
+want "a log that a terminal can take" "a�b�	0," "$(errors)"
 
 "$srdlab" exec --script /no/such/script -- true 2>/dev/null
 want "no script" 2 $?

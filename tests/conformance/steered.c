@@ -3,7 +3,7 @@
  * What a script over it makes of a program: it reads from itself so many times, one doorbell
  * each, or sends, one after the other; polls until nothing more comes, and prints each
  * completion: the number of its request, and the vendor's status.
- * usage: steered reads|sends|peers|naps|batches COUNT [EMPTY_POLLS]
+ * usage: steered reads|sends|ends|peers|naps|batches COUNT [EMPTY_POLLS]
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -122,6 +122,17 @@ static void nap(const struct end_name *to, int count)
 	printf("\n");
 }
 
+/* The queue pair goes, and the device moves on for another one. */
+static void outlive(void)
+{
+	struct ibv_wc wc;
+
+	must(!ibv_poll_cq(end.cq, 1, &wc));
+	must(!ibv_destroy_qp(&end.qp->qp_base));
+	for (int i = 0; i < 4; i++)
+		must(!ibv_poll_cq(end.cq, 1, &wc));
+}
+
 int main(int argc, char **argv)
 {
 	int count = atoi(argv[2]), patience = argc > 3 ? atoi(argv[3]) : 1000;
@@ -149,6 +160,8 @@ int main(int argc, char **argv)
 	}
 	if (!sends)
 		reap(count, patience);
+	if (!strcmp(argv[1], "ends"))
+		outlive();
 	/* Two processes: the child begins anew, on the same device. */
 	if (!strcmp(argv[1], "peers")) {
 		int status;

@@ -95,11 +95,22 @@ srd.scenario("what cannot be done to a queue pair or a request, and why", { need
 		end):raises(text)
 	end
 	raises("t:release: EINVAL: nothing holds this request", t.release, t, op:request(1))
-	raises("t:fail: EINVAL: a request fails with a status other than OK", t.fail, t, op:request(1), "OK")
-	raises("t:fail_receive: EINVAL: a request fails with a status other than OK", t.fail_receive, t, p.b.qp, "OK")
+	raises("t:fail: status = \"OK\": what fails has another status than this one", t.fail, t, op:request(1), "OK")
+	raises("t:fail: status = 256 is out of range: 1 to 255", t.fail, t, op:request(1), 256)
+	raises("t:fail_receive: status = 0 is out of range: 1 to 255", t.fail_receive, t, p.b.qp, 0)
+	raises("those that become this one are LOCAL_ERROR_UNRESP_REMOTE, LOCAL_ERROR_UNREACH_REMOTE", t.fail, t, op:request(1),
+		"IBV_WC_RESP_TIMEOUT_ERR")
+	raises("t:delay = \"9000h\"", t.delay, t, op:request(1), "9000h")
+	raises("\"rx_drop\": there is no such counter; did you mean \"rx_drops\"?", t.counter, t, "rx_drop")
 	t:wait(op)
 	t:device_error(p.a.qp)
 	raises("t:device_error: EINVAL: the queue pair is in RESET, or in ERR already", t.device_error, t, p.a.qp)
+end)
+
+srd.scenario("a status by the name of libibverbs, where it is of one alone", { needs = needs }, function(t)
+	local p = t:pair { memory = 64 }
+	t:fail(p.a.qp:next_request(1), "IBV_WC_REM_ACCESS_ERR")
+	t:expect(t:result(p.a.qp:put { from = p.a.mem, to = p.b.mem }).vendor_err):equals(7)
 end)
 
 srd.scenario("the limit of a memory region is named", { needs = needs, limits = { max_mr_size = 65536 } }, function(t)

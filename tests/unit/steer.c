@@ -26,7 +26,12 @@ static int command(void *context, struct srd_launch_command *c)
 	return device.answer;
 }
 
-static void failed(const char *text)
+static const char *counter_name(uint32_t i)
+{
+	return i < 2 ? (const char *[]){"tx_bytes", "rx_drops"}[i] : NULL;
+}
+
+static void failed(const char *path, const char *text)
 {
 	snprintf(device.failed, sizeof(device.failed), "%s", text);
 }
@@ -43,7 +48,8 @@ static int open_text(const char *text, struct srd_steer **steer, struct srd_erro
 /* Moment MOMENT of a script that is TEXT behind the first line: what it answers. */
 static int at(const char *text, struct srd_launch_moment moment, int answer, uint64_t *alarm)
 {
-	static const struct srd_launch_device calls = {.command = command};
+	static const struct srd_launch_device calls = {.command = command,
+						       .counter_name = counter_name};
 	const struct srd_launch_script *script;
 	struct srd_steer *steer;
 	struct srd_error error;
@@ -109,15 +115,17 @@ static void test_refusals(void **state)
 		int answer;
 		const char *message;
 	} cases[] = {
-		{"r:hold()", ENOENT, "request:hold: there is no such request or it is completed"},
-		{"r:hold()", ESTALE, "request:hold: this queue pair is destroyed"},
-		{"r:hold()", ENOMEM, "request:hold: ENOMEM"},
-		{"r:fail(0)", EINVAL, "request:fail: EINVAL"},
-		{"r:release()", EINVAL, "request:release: this request is not held"},
-		{"r.qp:device_error()", EINVAL,
-		 "queue_pair:device_error: this queue pair is in RESET or ERR"},
-		{"srd.counter('tx', r.qp.device)", ENOENT,
-		 "srd.counter: \"tx\": there is no such counter"},
+		{"r:hold()", ENOMEM,
+		 "request:hold: there are too many faults for requests that are not posted yet"},
+		{"r:hold()", EIO, "request:hold: EIO"},
+		{"r:drop()", EINVAL, "request:drop: EINVAL"},
+		{"srd.counter('rx_drop', r.qp.device)", ENOENT,
+		 "srd.counter: \"rx_drop\": there is no such counter; did you mean \"rx_drops\"?"},
+		{"srd.counter('zzz', r.qp.device)", ENOENT,
+		 "srd.counter: \"zzz\": there is no such counter; there are tx_bytes, rx_drops"},
+		{"srd.fabric { loss = 1 }", EINVAL, "srd.fabric: EINVAL"},
+		{"srd.after('365000000s', print)", 0,
+		 "srd.after = \"365000000s\" is out of range: 0ns to 8760h"},
 		{"r.qp:request(0)", 0, "queue_pair:request: 1 is the first that it posts, not 0"},
 		{"r.qp.hold()", 0, "a queue pair has no \"hold\""},
 		{"r:delay('soon')", 0,
@@ -159,6 +167,57 @@ static void test_moments(void **state)
 	assert_int_equal(at("srd.at(900, error)", moment, 0, &alarm), 0);
 }
 
+/* What has become of an object is no mistake of the script's. */
+static void test_too_late(void **state)
+{
+	static const struct {
+		const char *text;
+		int answer;
+		const char *why;
+	} cases[] = {
+		{"r:hold()", 0, NULL},
+		{"r:hold()", ENOENT, "this request is completed or lost"},
+		{"r:hold()", ESTALE, "this queue pair is destroyed"},
+		{"r:locate()", ESTALE, "this queue pair is destroyed"},
+		{"r:release()", EINVAL, "this request is not held"},
+		{"r.qp:device_error()", EINVAL, "this queue pair is in RESET or ERR"},
+		{"r.qp:release_all()", ESTALE, "this queue pair is destroyed"},
+		{"r.qp.device:kill()", ENOENT, "there is no such device"},
+		{"r.qp.device:restart()", ENOENT, "there is no such device"},
+	};
+	char text[200];
+	uint64_t alarm;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *why = cases[i].why;
+
+		snprintf(text, sizeof(text),
+			 "srd.on_request(function(r) local a, b = %s assert(a == %s and b == "
+			 "%s%s%s) "
+			 "end)",
+			 cases[i].text, why ? "false" : "true", why ? "'" : "", why ? why : "nil",
+			 why ? "'" : "");
+		if (at(text, request, cases[i].answer, &alarm))
+			fail_msg("%s: %s", cases[i].text, device.failed);
+	}
+}
+
+/* Virtual time has an end, and its beginning is no alarm that nobody sets. */
+static void test_ends_of_time(void **state)
+{
+	struct srd_launch_moment late = request;
+	uint64_t alarm;
+
+	late.now = INT64_MAX - 5;
+	assert_int_not_equal(
+		at("srd.on_request(function() srd.after(6, print) end)", late, 0, &alarm), 0);
+	assert_string_equal(device.failed,
+			    "some/x.lua:2: srd.after: virtual time ends after 292 years");
+	assert_int_equal(at("srd.on_request(function() srd.at(0, print) end)", request, 0, &alarm),
+			 0);
+	assert_int_equal(alarm, 1);
+}
+
 /* Whatever allocation fails, it is said, and nothing is left. */
 static void test_out_of_memory(void **state)
 {
@@ -187,10 +246,9 @@ static void test_out_of_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_commands),
-		cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_moments),
-		cmocka_unit_test(test_out_of_memory),
+		cmocka_unit_test(test_commands),     cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_moments),      cmocka_unit_test(test_too_late),
+		cmocka_unit_test(test_ends_of_time), cmocka_unit_test(test_out_of_memory),
 	};
 
 	return cmocka_run_group_tests_name("steer", tests, NULL, NULL);

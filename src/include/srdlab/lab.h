@@ -52,7 +52,7 @@ enum srd_lab_kind {
 	SRD_LAB_FAIL,      /* complete with vendor status `status`, moving no bytes */
 	SRD_LAB_DROP,      /* lose the request: it never completes */
 	SRD_LAB_DUPLICATE, /* deliver the completion twice */
-	SRD_LAB_DELAY,     /* arrive, or where it has arrived complete, `time` ns later */
+	SRD_LAB_DELAY, /* arrive, or where it has arrived complete, `time` ns later, at most a year */
 	SRD_LAB_LOCATE, /* out: place, why, status (that it has or will have), host and peer_qpn */
 	/* Faults on a queue pair: qp */
 	SRD_LAB_QP_ERR,       /* the device moves it to ERR by itself and flushes */
