@@ -18,7 +18,7 @@ local statuses = {
 	{ "LOCAL_ERROR_UNRESP_REMOTE", 13, "IBV_WC_RESP_TIMEOUT_ERR" },
 	{ "REMOTE_ERROR_UNKNOWN_PEER", 14, "IBV_WC_REM_OP_ERR" },
 	{ "LOCAL_ERROR_UNREACH_REMOTE", 15, "IBV_WC_RESP_TIMEOUT_ERR" },
-	{ "REMOTE_ERROR_FEATURE_MISMATCH", 18, "IBV_WC_REM_INV_REQ_ERR" },
+	{ "REMOTE_ERROR_FEATURE_MISMATCH", 18, "IBV_WC_REM_INV_REQ_ERR" }, -- libefa of rdma-core 56.1: GENERAL_ERR
 	{ "FLUSHED", 1, "IBV_WC_WR_FLUSH_ERR" },
 }
 
@@ -37,7 +37,11 @@ for i, case in ipairs(statuses) do
 		end
 		t:fail(q:next_request(2), name) -- one of three
 		local op = q["submit_" .. kind](q, { from = from, to = to })
-		t:expect(t:result(op)):equals { status = status, vendor_err = vendor }
+		local result = t:result(op)
+		if vendor == 18 and t:backend() == "efa" and result.status == "IBV_WC_GENERAL_ERR" then
+			status = result.status
+		end
+		t:expect(result):equals { status = status, vendor_err = vendor }
 		t:expect(op:wr_ids()):equals { 0, 1, 2 }
 		t:expect(q):is "RTS"
 		t:expect(q:in_flight()):equals(0)

@@ -79,13 +79,14 @@ static bool known_vendor_err(uint32_t vendor_err)
 	return vendor_err <= 15 || vendor_err == 18;
 }
 
-/* libefa of rdma-core 44, and the like, has no name for these: GENERAL_ERR. */
+/* libefa of rdma-core 44 has no name for these, that of 56.1 none for the last: GENERAL_ERR. */
 static bool older_name(const struct srd_ev_wc *wc)
 {
 	return wc->status == SRD_WC_GENERAL_ERR &&
 	       (wc->vendor_err == SRD_EFA_REMOTE_ERROR_BAD_ADDRESS ||
 		wc->vendor_err == SRD_EFA_REMOTE_ERROR_UNKNOWN_PEER ||
-		wc->vendor_err == SRD_EFA_LOCAL_ERROR_UNREACH_REMOTE);
+		wc->vendor_err == SRD_EFA_LOCAL_ERROR_UNREACH_REMOTE ||
+		wc->vendor_err == SRD_EFA_REMOTE_ERROR_FEATURE_MISMATCH);
 }
 
 static void wc(struct srd_rules *rules, const struct srd_event *event)

@@ -46,7 +46,7 @@ same() {
 	order=$1 options=$2 traces=$work/traces-$1
 	shift 2
 	"$work/srdlab" exec --clock called --order "$order" -- "$work/srdlab" run --backend efa --replay-dir "" \
-		${unknown:+--filter "$unknown"} --trace "$traces-device.trace" --json "$traces-device.json" \
+		--trace "$traces-device.trace" --json "$traces-device.json" \
 		scripts/scenarios >"$work.log" ||
 		{ cat "$work.log"; exit 1; }
 	tail -n 1 "$work.log"
@@ -66,11 +66,8 @@ cd "$top"
 # pair uses any more. The mock is as it is with the change: the rest of such a queue can be
 # polled.
 set --
-# It takes status 18 for a general error, too.
-unknown=
 if [ "$version" = 56.1 ]; then
 	set -- --filter '!a failed poll ends the scheduler'
-	unknown='!REMOTE_ERROR_FEATURE_MISMATCH'
 fi
 # Rails that fail take a stripe whenever they have room, and those of the mock have a link each.
 set -- "$@" --filter '!a rail that dies hands its stripes' --filter '!a stripe that fails for a cause of its own'
