@@ -64,6 +64,7 @@ int soft_decide_create(const char *folder, const struct srd_launch_log *log, boo
 	if (err)
 		return err;
 	d->capacity = capacity;
+	d->replay = replay;
 	if (replay) {
 		memcpy(d->list, log->list, log->num * sizeof(*log->list));
 		d->num = (uint32_t)log->num;
@@ -91,6 +92,7 @@ void soft_decide_detach(void)
 static void complain(const char *text)
 {
 	soft.decisions->mode = SOFT_FREE_COURSE;
+	soft.decisions->strays = soft.decisions->replay;
 	if (!soft.group->complaint[0])
 		snprintf(soft.group->complaint, sizeof(soft.group->complaint), "%s", text);
 }
@@ -104,15 +106,20 @@ int soft_decide_finish(struct srd_launch_log *log)
 	while (d->next < d->num &&
 	       (d->list[d->next].kind == SOFT_HELP || d->list[d->next].kind == SOFT_LEAVE))
 		d->next++;
-	if (d->mode == SOFT_REPLAYS && d->next < d->num) {
-		snprintf(text, sizeof(text),
-			 "the replay ends at decision %u of %u: the program did less than it did "
-			 "then",
-			 d->next + 1, d->num);
-		complain(text);
-	}
-	if (d->mode != SOFT_RECORDS)
+	if (d->replay) {
+		if (d->mode == SOFT_REPLAYS && d->next < d->num && !d->next)
+			complain("the replay did not begin: no process of the program used a "
+				 "device");
+		else if (d->mode == SOFT_REPLAYS && d->next < d->num) {
+			snprintf(text, sizeof(text),
+				 "the replay ends at decision %u of %u: the program did less than "
+				 "it did then",
+				 d->next + 1, d->num);
+			complain(text);
+		}
+		log->followed = !d->strays;
 		return 0;
+	}
 	d->mode = SOFT_FREE_COURSE;
 	log->list = srd_calloc((size_t)d->num + 1, sizeof(*log->list));
 	if (!log->list)

@@ -41,6 +41,8 @@ struct soft_decisions {
 	uint32_t polls;   /* since the last entry */
 	uint32_t helping; /* the supervisor moves the device: polls wait */
 	uint32_t several; /* the log is of more than one process */
+	uint32_t replay;  /* it is one, or was before the program left it */
+	uint32_t strays;  /* the program did something else than the log says */
 	uint32_t left;    /* events that this section has still to take, in a replay */
 	uint64_t since;   /* real ns: of the last progress in a replay */
 	struct srd_launch_decision now; /* the section that is open */

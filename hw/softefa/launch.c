@@ -421,6 +421,17 @@ static int decide(const struct srd_launch_options *options, const struct soft_fo
 		   : 0;
 }
 
+static void say_first(const struct srd_launch_options *options)
+{
+	char text[160];
+
+	snprintf(
+		text, sizeof(text),
+		"this group has begun already: %s of its first program holds, not that of this one",
+		options->first);
+	options->say(text);
+}
+
 static int prepare(const struct srd_launch_options *options, const struct soft_folder *folder,
 		   struct supervisor *s, struct srd_error *error)
 {
@@ -438,6 +449,8 @@ static int prepare(const struct srd_launch_options *options, const struct soft_f
 		if (err)
 			srd_error_set(error, err, "the group in %s cannot be joined: %s",
 				      folder->path, strerror(-err));
+		else if (options->first)
+			say_first(options);
 	}
 	if (!err && options->record)
 		err = record(options->record, folder, error);

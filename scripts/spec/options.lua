@@ -154,8 +154,9 @@ local commands = {
 				.. "EFA device and no RDMA at all: a preloaded library shows it devices efa_0, efa_1 and "
 				.. "so on, and the mock's model stands behind them. The program's children are on the "
 				.. "same devices, as processes of one machine are.",
-			"The exit status is the program's own, 128 and the signal's number where one ended it, 127 "
-				.. "where it is not found; 2 where the script is wrong, too; 77 where there was nothing to judge. "
+			"The exit status is the program's own, 128 and the signal's number where one ended it, 126 "
+				.. "where it cannot be executed, 127 where it is not found; 2 where the script is wrong, whatever "
+				.. "the program's own is; 77 where there was nothing to judge. "
 				.. "Processes that live on after the program are waited for; SIGINT ends that.",
 			"With --rules every event of the program and its children is judged as a scenario's is: each "
 				.. "violation is printed when it is found, with the stack of the call, and counted at the end. "
@@ -212,7 +213,7 @@ local commands = {
 		examples = {
 			{ "srdlab exec -- ibv_devinfo -v", "What the device says of itself." },
 			{ "srdlab exec --order adversarial --seed 7 -- ./my_test", "A test, out of order." },
-			{ "srdlab exec --rules law --error-exitcode 99 -- ./my_test", "A test, judged, in a CI job." },
+			{ "srdlab exec --rules law --error-exitcode 33 -- ./my_test", "A test, judged, in a CI job." },
 			{ "srdlab exec --script faults.lua -- ./my_test", "A test, with faults." },
 			{ "srdlab exec --profile small --devices 2 -- ./my_program" },
 		} },
@@ -248,7 +249,7 @@ local commands = {
 				.. "options. Then says whether the trace was the same, event by event.",
 			"Of a log of decisions that srdlab exec wrote, runs the program again and lets the device decide "
 				.. "as it did; where the program does something else, says at which decision. The exit status is "
-				.. "that of the program.",
+				.. "that of the program, or 1 where that is 0 and the log was left.",
 		},
 		options = {
 			{ "unsafe-lua", kind = "flag", group = "What a script may do", env = false,

@@ -7,16 +7,12 @@
 #include <srdlab/version.h>
 
 #include "cli/execution.h"
+#include "cli/fields.h"
 #include "cli/profile_json.h"
 #include "verbs/alloc.h"
-#include "verbs/file.h"
-#include "verbs/profile.h"
 
-#define FORMAT       "srdlab-decisions"
-#define SCHEMA       1
-#define FILE_LIMIT   ((size_t)256 << 20)
-#define SCRIPT_LIMIT ((size_t)16 << 20)
-#define NUM_FIELDS   5 /* of a decision */
+#define SCHEMA     1
+#define NUM_FIELDS 5 /* of a decision */
 
 static json_t *pack_words(char **words)
 {
@@ -49,52 +45,50 @@ static json_t *pack_log(const struct srd_launch_log *log)
 	return list;
 }
 
-/* The script's text, which the program may have changed since; NULL: there is none. */
-static int read_script(const struct srd_cli_execution *e, char **text, size_t *length,
-		       struct srd_error *error)
+/* What of it cannot be written, as JSON is UTF-8; NULL: all can. */
+static const char *not_utf8(const struct srd_cli_execution *e)
 {
-	*text = NULL;
-	*length = 0;
-	return e->script ? srd_file_read(e->script, SCRIPT_LIMIT, text, length, error) : 0;
+	if (e->script_text && !srd_cli_fields_hold(e->script_text, e->script_length))
+		return "the script's text";
+	if (e->script && !srd_cli_fields_hold(e->script, strlen(e->script)))
+		return "the script's path";
+	for (char **word = e->argv; *word; word++)
+		if (!srd_cli_fields_hold(*word, strlen(*word)))
+			return word == e->argv ? "the program's name"
+					       : "an argument of the program";
+	return NULL;
 }
 
-int srd_cli_decisions_write(const char *path, const struct srd_cli_execution *e,
+int srd_cli_decisions_open(const char *path, const struct srd_cli_execution *e, FILE **out,
+			   struct srd_error *error)
+{
+	const char *what = not_utf8(e);
+
+	if (what)
+		return srd_error_set(error, -EILSEQ,
+				     "--decisions: %s is not UTF-8, and such a log is", what);
+	*out = fopen(path, "we");
+	return *out ? 0 : srd_error_set(error, -errno, "%s cannot be written: %m", path);
+}
+
+int srd_cli_decisions_close(FILE *file, const char *path, const struct srd_cli_execution *e,
 			    struct srd_error *error)
 {
-	json_t *root;
-	size_t length;
-	char *text;
-	int rc = read_script(e, &text, &length, error);
+	json_t *root = json_pack(
+		"{s:s, s:i, s:s, s:o, s:s?, s:s%, s:I, s:o, s:i, s:i, s:i, s:i, s:o}", "format",
+		SRD_CLI_DECISIONS, "schema", SCHEMA, "version", SRDLAB_VERSION, "program",
+		pack_words(e->argv), "script", e->script, "text",
+		e->script_text ? e->script_text : "", e->script_length, "seed", (json_int_t)e->seed,
+		"profile", srd_cli_profile_json(&e->profile), "devices", (int)e->devices, "clock",
+		(int)e->clock, "memory", (int)e->memory, "doorbell", (int)e->doorbell, "decisions",
+		pack_log(e->log));
+	bool failed = root && json_dumpf(root, file, JSON_COMPACT);
 
-	if (rc)
-		return rc;
-	root = json_pack("{s:s, s:i, s:s, s:o, s:s?, s:s%, s:I, s:o, s:i, s:i, s:i, s:i, s:o}",
-			 "format", FORMAT, "schema", SCHEMA, "version", SRDLAB_VERSION, "program",
-			 pack_words(e->argv), "script", e->script, "text", text ? text : "", length,
-			 "seed", (json_int_t)e->seed, "profile", srd_cli_profile_json(&e->profile),
-			 "devices", (int)e->devices, "clock", (int)e->clock, "memory",
-			 (int)e->memory, "doorbell", (int)e->doorbell, "decisions",
-			 pack_log(e->log));
-	srd_free(text);
-	if (!root)
-		return srd_error_set(error, -EILSEQ,
-				     "%s: out of memory, or the program's name is not UTF-8", path);
-	rc = json_dump_file(root, path, JSON_COMPACT);
+	failed |= fclose(file) != 0;
 	json_decref(root);
-	return rc ? srd_error_set(error, -EIO, "%s cannot be written: %m", path) : 0;
-}
-
-bool srd_cli_decisions_probe(const char *path)
-{
-	static const char begin[] = "{\"format\":\"" FORMAT "\"";
-	char text[sizeof(begin) - 1];
-	FILE *file = fopen(path, "re");
-	bool is = file && fread(text, sizeof(text), 1, file) == 1 &&
-		  !memcmp(text, begin, sizeof(text));
-
-	if (file)
-		fclose(file);
-	return is;
+	if (!root)
+		return srd_error_set(error, -ENOMEM, "%s: out of memory", path);
+	return failed ? srd_error_set(error, -EIO, "%s cannot be written: %m", path) : 0;
 }
 
 static int unpack_words(const json_t *list, const char *path, char ***out, struct srd_error *error)
@@ -110,7 +104,9 @@ static int unpack_words(const json_t *list, const char *path, char ***out, struc
 			return srd_error_set(error, -EPROTO, "%s: program is a list of words",
 					     path);
 	}
-	return n ? 0 : srd_error_set(error, -EPROTO, "%s: program is empty", path);
+	return n ? 0
+		 : srd_error_set(error, -EPROTO, "%s: program is an empty list: its name is needed",
+				 path);
 }
 
 static int unpack_log(const json_t *list, const char *path, struct srd_launch_log *log,
@@ -151,69 +147,89 @@ static int unpack_log(const json_t *list, const char *path, struct srd_launch_lo
 	return 0;
 }
 
-static int unpack_profile(json_t *object, struct srd_profile *profile, const char *path,
-			  struct srd_error *error)
-{
-	char *text = json_dumps(object, 0);
-	int rc = text ? srd_profile_parse(path, text, strlen(text), profile, error)
-		      : srd_error_set(error, -ENOMEM, "%s: out of memory", path);
+struct numbers {
+	uint64_t seed;
+	uint32_t devices, clock, memory, doorbell;
+	const char *version, *script, *text;
+};
 
-	free(text);
-	return rc;
+#define AT(member) offsetof(struct numbers, member)
+
+static const struct srd_cli_field fields[] = {
+	{"format", SRD_FIELD_TEXT, -1},
+	{"schema", SRD_FIELD_SHORT, -1},
+	{"version", SRD_FIELD_TEXT, AT(version)},
+	{"program", SRD_FIELD_LIST, -1},
+	{"script", SRD_FIELD_TEXT_OR_NULL, AT(script)},
+	{"text", SRD_FIELD_BYTES, AT(text)},
+	{"seed", SRD_FIELD_NUMBER, AT(seed)},
+	{"profile", SRD_FIELD_OBJECT, -1},
+	{"devices", SRD_FIELD_SHORT, AT(devices)},
+	{"clock", SRD_FIELD_SHORT, AT(clock)},
+	{"memory", SRD_FIELD_SHORT, AT(memory)},
+	{"doorbell", SRD_FIELD_SHORT, AT(doorbell)},
+	{"decisions", SRD_FIELD_LIST, -1},
+};
+
+static int check(const struct numbers *numbers, const char *path, struct srd_error *error)
+{
+	const struct {
+		const char *name;
+		uint32_t is, min, max;
+	} ranges[] = {
+		{"devices", numbers->devices, 1, 64},
+		{"clock", numbers->clock, 0, 1},
+		{"memory", numbers->memory, 0, 1},
+		{"doorbell", numbers->doorbell, 0, 2},
+	};
+
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+		if (ranges[i].is < ranges[i].min || ranges[i].is > ranges[i].max)
+			return srd_error_set(error, -EPROTO, "%s: %s is %u: %u to %u is needed",
+					     path, ranges[i].name, ranges[i].is, ranges[i].min,
+					     ranges[i].max);
+	return 0;
 }
 
 static int unpack(const char *path, struct srd_cli_decisions *out, struct srd_error *error)
 {
+	const struct srd_cli_part part = {path, "a log of decisions", "", fields,
+					  sizeof(fields) / sizeof(fields[0])};
 	struct srd_cli_execution *e = &out->execution;
-	int schema, devices, clock, memory, doorbell, rc;
-	json_t *words, *profile, *log;
-	json_error_t where;
-	json_int_t seed;
+	struct numbers numbers = {0};
+	int rc = srd_cli_fields_schema(path, out->root, SCHEMA, error);
 
-	if (json_unpack_ex(out->root, &where, 0, "{s:i}", "schema", &schema))
-		return srd_error_set(error, -EPROTO, "%s: %s", path, where.text);
-	if (schema != SCHEMA)
-		return srd_error_set(error, -EPROTO,
-				     "%s is of format %d, this srdlab reads format %d", path,
-				     schema, SCHEMA);
-	if (json_unpack_ex(out->root, &where, 0, "{s:o, s:s%, s:I, s:o, s:i, s:i, s:i, s:i, s:o}",
-			   "program", &words, "text", &e->script_text, &e->script_length, "seed",
-			   &seed, "profile", &profile, "devices", &devices, "clock", &clock,
-			   "memory", &memory, "doorbell", &doorbell, "decisions", &log))
-		return srd_error_set(error, -EPROTO, "%s: %s", path, where.text);
-	if (seed < 0 || devices < 1 || clock < 0 || memory < 0 || doorbell < 0)
-		return srd_error_set(error, -EPROTO, "%s: a number is negative, or devices is 0",
-				     path);
-	e->script = json_string_value(json_object_get(out->root, "script"));
-	e->seed = (uint64_t)seed;
-	e->devices = (uint32_t)devices;
-	e->clock = (uint32_t)clock;
-	e->memory = (uint32_t)memory;
-	e->doorbell = (uint32_t)doorbell;
-	e->log = &out->log;
-	e->replay = true;
-	rc = unpack_words(words, path, &e->argv, error);
 	if (!rc)
-		rc = unpack_profile(profile, &e->profile, path, error);
-	return rc ? rc : unpack_log(log, path, &out->log, error);
-}
-
-int srd_cli_decisions_read(const char *path, struct srd_cli_decisions *out, struct srd_error *error)
-{
-	json_error_t where;
-	size_t length;
-	char *text;
-	int rc;
-
-	memset(out, 0, sizeof(*out));
-	rc = srd_file_read(path, FILE_LIMIT, &text, &length, error);
+		rc = srd_cli_fields_read(&part, out->root, &numbers, error);
+	if (!rc)
+		rc = check(&numbers, path, error);
 	if (rc)
 		return rc;
-	out->root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &where);
-	srd_free(text);
-	if (!out->root)
-		return srd_error_set(error, -EPROTO, "%s:%d: error: %s", path, where.line,
-				     where.text);
+	out->version = numbers.version;
+	*e = (struct srd_cli_execution){
+		.script = numbers.script,
+		.script_text = numbers.text,
+		.script_length = json_string_length(json_object_get(out->root, "text")),
+		.seed = numbers.seed,
+		.devices = numbers.devices,
+		.clock = numbers.clock,
+		.memory = numbers.memory,
+		.doorbell = numbers.doorbell,
+		.log = &out->log,
+		.replay = true,
+	};
+	rc = unpack_words(json_object_get(out->root, "program"), path, &e->argv, error);
+	if (!rc)
+		rc = srd_cli_fields_profile(json_object_get(out->root, "profile"), path,
+					    &e->profile, error);
+	return rc ? rc
+		  : unpack_log(json_object_get(out->root, "decisions"), path, &out->log, error);
+}
+
+int srd_cli_decisions_unpack(const char *path, json_t *root, struct srd_cli_decisions *out,
+			     struct srd_error *error)
+{
+	*out = (struct srd_cli_decisions){.root = root};
 	return unpack(path, out, error);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* srdlab exec: a program on a device that is not there. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -8,10 +9,12 @@
 #include "cli/lab.h"
 #include "cli/written.h"
 #include "verbs/alloc.h"
+#include "verbs/file.h"
 #include "verbs/launch.h"
 #include "verbs/profile.h"
 
-#define MAX_DEPTH 32768 /* libefa's counters of a queue have 16 bits */
+#define SCRIPT_LIMIT ((size_t)16 << 20)
+#define MAX_DEPTH    32768 /* libefa's counters of a queue have 16 bits */
 
 static uint32_t at_most(uint32_t value)
 {
@@ -67,18 +70,47 @@ static int run(const struct srd_cli_exec_options *options, struct srd_cli_execut
 {
 	struct srd_launch_log log = {0};
 	struct srd_error error = {0};
+	FILE *decisions = NULL;
 	uint64_t violations;
 	int status;
 
-	if (options->decisions)
+	if (options->decisions) {
+		if (srd_cli_decisions_open(options->decisions, execution, &decisions, &error))
+			return srd_cli_refuse("%s", error.message);
 		execution->log = &log;
+	}
 	status = srd_cli_execution_run(execution, &violations);
-	if (log.list && srd_cli_decisions_write(options->decisions, execution, &error)) {
+	if (decisions &&
+	    srd_cli_decisions_close(decisions, options->decisions, execution, &error)) {
 		srd_cli_error("%s", error.message);
 		status = SRD_EXIT_INTERNAL;
 	}
 	srd_free(log.list);
 	return violations && options->error_exitcode ? (int)options->error_exitcode : status;
+}
+
+/* What was asked for that only the first program of a group can ask for: names, with commas. */
+static void name_first(const struct srd_cli_exec_options *options, char *text, size_t size)
+{
+	const struct {
+		const char *name;
+		bool given; /* and not as it is by default */
+	} all[] = {
+		{"--profile", strcmp(options->profile, "efa1") != 0},
+		{"-D", options->define.count},
+		{"--order", options->order},
+		{"--seed", options->seed != 1},
+		{"--clock", strcmp(options->clock, "auto") != 0},
+		{"--doorbell", strcmp(options->doorbell, "auto") != 0},
+		{"--memory", strcmp(options->memory, "shared") != 0},
+	};
+	size_t used = 0;
+
+	*text = '\0';
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (all[i].given && used < size)
+			used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "",
+						 all[i].name);
 }
 
 /* No file that is written is one that is read. */
@@ -95,6 +127,18 @@ static int check_written(const struct srd_cli_exec_options *options, struct srd_
 
 	for (int i = 0; !rc && i < 4; i++)
 		rc = srd_cli_written_spare(files, 3, read[i], error);
+	return rc;
+}
+
+/* Once, since the program may change it, and a pipe can be read only once. */
+static int read_script(struct srd_cli_execution *execution, char **text, struct srd_error *error)
+{
+	int rc = 0;
+
+	if (execution->script)
+		rc = srd_file_read(execution->script, SCRIPT_LIMIT, text, &execution->script_length,
+				   error);
+	execution->script_text = *text;
 	return rc;
 }
 
@@ -121,6 +165,7 @@ int srd_cli_exec(const struct srd_cli_exec_options *options)
 				.run = &trace_run,
 			},
 	};
+	char first[80], *text = NULL;
 	int status;
 
 	if (!srd_launcher_get()) {
@@ -128,8 +173,12 @@ int srd_cli_exec(const struct srd_cli_exec_options *options)
 		return SRD_EXIT_INTERNAL;
 	}
 	if (open_profile(options, &execution.profile, &error) ||
-	    read_choices(options, &execution, &error) || check_written(options, &error))
+	    read_choices(options, &execution, &error) || check_written(options, &error) ||
+	    read_script(&execution, &text, &error))
 		return srd_cli_refuse("%s", error.message);
+	name_first(options, first, sizeof(first));
+	if (*first)
+		execution.first = first;
 	if (options->suppressions && !options->rules)
 		return srd_cli_refuse("--suppressions need --rules");
 	if (options->error_exitcode && !options->rules)
@@ -145,5 +194,6 @@ int srd_cli_exec(const struct srd_cli_exec_options *options)
 	memcpy(execution.argv, words->items, (size_t)words->count * sizeof(*execution.argv));
 	status = run(options, &execution);
 	srd_free(execution.argv);
+	srd_free(text);
 	return status;
 }

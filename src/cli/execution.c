@@ -52,6 +52,7 @@ static int launch(const struct srd_cli_execution *execution, const struct srd_st
 		.copied = execution->memory,
 		.doorbell = execution->doorbell,
 		.group = execution->group,
+		.first = execution->first,
 		.record = srd_cli_program_wanted(program) ? &program->record : NULL,
 		.script = steer ? srd_steer_script(steer) : NULL,
 		.log = execution->log,

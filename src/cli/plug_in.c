@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/plants.h"
+#include "cli/fields.h"
 #include "cli/plug_in.h"
 #include "cli/recorded.h"
 #include "plugin/blame.h"
@@ -131,12 +132,15 @@ static int load(const char *queue_pair, const char *scheduler, struct srd_run_co
 
 static int run(const char *request, struct srd_error *error)
 {
-	struct srd_cli_replay_file file;
+	struct srd_cli_replay_file file = {0};
 	struct srd_cli_recorded recorded = {.suppressions = -1};
 	struct srd_run_config *config = &recorded.config;
 	char *text = NULL;
-	int rc = srd_cli_replay_parse("the request", request, strlen(request), &file, error);
+	json_t *root;
+	int rc = srd_cli_fields_parse("the request", request, strlen(request), &root, error);
 
+	if (!rc)
+		rc = srd_cli_replay_unpack("the request", root, &file, error);
 	if (!rc)
 		rc = srd_cli_recorded_open(&file, &recorded, error);
 	if (!rc)

@@ -53,11 +53,12 @@ struct srd_cli_replay_file {
 	uint64_t trace_hash;
 };
 
-/* 0, or a negative errno with *error. Release *OUT in either case. */
-int srd_cli_replay_read(const char *path, struct srd_cli_replay_file *out, struct srd_error *error);
-/* The same from memory; PATH is for messages. */
-int srd_cli_replay_parse(const char *path, const char *text, size_t length,
-			 struct srd_cli_replay_file *out, struct srd_error *error);
+/*
+ * What ROOT holds, of the file PATH. 0, or a negative errno with *error. ROOT is *OUT's then;
+ * release *OUT in either case.
+ */
+int srd_cli_replay_unpack(const char *path, json_t *root, struct srd_cli_replay_file *out,
+			  struct srd_error *error);
 void srd_cli_replay_release(struct srd_cli_replay_file *file);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "cli/cli.h"
 #include "cli/execution.h"
+#include "cli/fields.h"
 #include "cli/lab.h"
 #include "cli/plug_in.h"
 #include "cli/recorded.h"
@@ -29,11 +30,14 @@ struct replay {
 	struct srd_cli_outcome outcome;
 };
 
-static int read_file(struct replay *replay, struct srd_error *error)
+/* A script is at most 16 MiB, longer in JSON; a log of decisions the same again and more. */
+#define FILE_LIMIT ((size_t)256 << 20)
+
+static int read_file(struct replay *replay, json_t *root, struct srd_error *error)
 {
 	const char *path = replay->options->arguments.items[0];
 	struct srd_sandbox sandbox;
-	int rc = srd_cli_replay_read(path, &replay->file, error);
+	int rc = srd_cli_replay_unpack(path, root, &replay->file, error);
 
 	if (rc)
 		return rc;
@@ -77,14 +81,19 @@ static int open_streams(struct replay *replay, struct srd_error *error)
 				    &replay->recorded.config, error);
 }
 
+static void note_version(const char *version)
+{
+	if (strcmp(version, SRDLAB_VERSION))
+		srd_cli_warning("it was recorded by srdlab %s, and this is %s", version,
+				SRDLAB_VERSION);
+}
+
 static void note_changes(const struct srd_cli_replay_file *file)
 {
 	size_t length;
 	char *text;
 
-	if (strcmp(file->version, SRDLAB_VERSION))
-		srd_cli_warning("it was recorded by srdlab %s, and this is %s", file->version,
-				SRDLAB_VERSION);
+	note_version(file->version);
 	if (srd_file_read(file->script_path, file->script_length + 1, &text, &length, NULL) &&
 	    access(file->script_path, F_OK))
 		return;
@@ -200,11 +209,11 @@ static int run(struct replay *replay)
 	return SRD_EXIT_INTERNAL;
 }
 
-static int run_scenario(const struct srd_cli_replay_options *options)
+static int run_scenario(const struct srd_cli_replay_options *options, json_t *root)
 {
 	struct replay replay = {.options = options, .recorded = {.suppressions = -1}};
 	struct srd_error error = {0};
-	int rc = read_file(&replay, &error);
+	int rc = read_file(&replay, root, &error);
 
 	srd_cli_stuck(replay.file.script_path, SRD_EXIT_FAILED);
 	if (!rc)
@@ -229,7 +238,7 @@ static int run_scenario(const struct srd_cli_replay_options *options)
 }
 
 /* The file is a log of decisions: its program runs again. */
-static int run_program(const struct srd_cli_replay_options *options)
+static int run_program(const struct srd_cli_replay_options *options, json_t *root)
 {
 	const char *path = options->arguments.items[0];
 	const struct srd_cli_written files[] = {
@@ -240,7 +249,7 @@ static int run_program(const struct srd_cli_replay_options *options)
 	struct srd_trace_run trace_run = {.backend = "exec"};
 	struct srd_error error = {0};
 	uint64_t violations;
-	int rc = srd_cli_decisions_read(path, &decisions, &error), status;
+	int rc = srd_cli_decisions_unpack(path, root, &decisions, &error), status;
 
 	if (!rc && !srd_launcher_get())
 		rc = srd_error_set(&error, -ENOTSUP,
@@ -260,7 +269,13 @@ static int run_program(const struct srd_cli_replay_options *options)
 		decisions.execution.watch.trace = options->trace.trace;
 		decisions.execution.watch.timeline = options->trace.timeline;
 		decisions.execution.watch.run = &trace_run;
+		note_version(decisions.version);
 		status = srd_cli_execution_run(&decisions.execution, &violations);
+		if (decisions.log.followed && options->verbose)
+			fprintf(stderr, "the same run: %" PRIu64 " decisions were followed\n",
+				decisions.log.num);
+		if (!decisions.log.followed && !status)
+			status = SRD_EXIT_FAILED;
 	}
 	srd_cli_decisions_release(&decisions);
 	return status;
@@ -268,7 +283,14 @@ static int run_program(const struct srd_cli_replay_options *options)
 
 int srd_cli_replay(const struct srd_cli_replay_options *options)
 {
-	if (srd_cli_decisions_probe(options->arguments.items[0]))
-		return run_program(options);
-	return run_scenario(options);
+	struct srd_error error = {0};
+	json_t *root;
+	int rc = srd_cli_fields_load(options->arguments.items[0], FILE_LIMIT, &root, &error);
+
+	if (rc) {
+		srd_cli_error("%s", error.message);
+		return rc == -ENOMEM ? SRD_EXIT_INTERNAL : SRD_EXIT_USAGE;
+	}
+	return srd_cli_fields_are(root, SRD_CLI_DECISIONS) ? run_program(options, root)
+							   : run_scenario(options, root);
 }

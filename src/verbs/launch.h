@@ -102,6 +102,7 @@ struct srd_launch_decision {
 struct srd_launch_log {
 	struct srd_launch_decision *list; /* for srd_free */
 	uint64_t num;
+	bool followed; /* by a replay, to its end */
 };
 
 /* Whether a process of the program opened a device, and where none did, why that may be. */
@@ -120,7 +121,9 @@ struct srd_launch_options {
 	bool copied;       /* memory of other processes is never mapped, only copied */
 	uint32_t doorbell; /* how the device learns of work: auto, trapped, watched */
 	const char *group; /* programs of one group reach each other; NULL: this one alone */
-	char **argv;       /* ends with NULL */
+	/* Names of options that count only for the first program of a group; NULL: none was given. */
+	const char *first;
+	char **argv;                            /* ends with NULL */
 	const struct srd_launch_record *record; /* NULL: no events are wanted */
 	const struct srd_launch_script *script; /* NULL: there is none */
 	struct srd_launch_log *log;             /* of decisions; NULL: none is wanted */

@@ -293,17 +293,19 @@ static void reset_drops(void **state)
 	world_release(&w);
 }
 
-/* What rdma-core 44 has no name for, and what has one. */
+/* What rdma-core 44 and 56.1 have no name for, and what has one. */
 static void old_names(void **state)
 {
 	const struct srd_violation *list;
 	struct world w;
 
 	world_open(&w, "law");
-	for (uint64_t id = 0; id < 2; id++)
+	for (uint64_t id = 0; id < 3; id++)
 		raw_post(&w, good_post(&w, 0, 8));
 	EMIT(&w, WC, wc, H(0), .wr_id = 0, .qp_num = QPN(0), .status = SRD_WC_GENERAL_ERR,
 	     .vendor_err = SRD_EFA_REMOTE_ERROR_BAD_ADDRESS, .opcode = SRD_WC_RDMA_WRITE);
+	EMIT(&w, WC, wc, H(0), .wr_id = 2, .qp_num = QPN(0), .status = SRD_WC_GENERAL_ERR,
+	     .vendor_err = SRD_EFA_REMOTE_ERROR_FEATURE_MISMATCH, .opcode = SRD_WC_RDMA_WRITE);
 	EMIT(&w, WC, wc, H(0), .wr_id = 1, .qp_num = QPN(0), .status = SRD_WC_GENERAL_ERR,
 	     .vendor_err = SRD_EFA_LOCAL_ERROR_INVALID_LKEY, .opcode = SRD_WC_RDMA_WRITE);
 	world_unmake(&w);
