@@ -58,8 +58,12 @@ static srdlab_op_t begin(struct ibv_qp *qp, const struct srdlab_transfer *t)
 {
 	const struct srd_recorder *recorder = observer_recorder();
 	const struct seen *seen = observer_find(qp, SRD_RECORDER_QP);
-	srdlab_op_t op = recorder && seen && !seen->dead ? recorder->op() : 0;
-	struct srd_ev_op_begin e = {
+	srdlab_op_t op = t && recorder && seen && !seen->dead ? recorder->op() : 0;
+	struct srd_ev_op_begin e;
+
+	if (!op)
+		return 0;
+	e = (struct srd_ev_op_begin){
 		.kind = t->is_get ? SRD_OP_GET : SRD_OP_PUT,
 		.path = seen && seen->qp.gated,
 		.local_addr = t->local_addr,
@@ -69,9 +73,6 @@ static srdlab_op_t begin(struct ibv_qp *qp, const struct srdlab_transfer *t)
 		.lkey = t->lkey,
 		.rkey = t->rkey,
 	};
-
-	if (!op)
-		return 0;
 	ops[op % NUM_OPS].qp = seen;
 	ops[op % NUM_OPS].num_wr = t->num_wr;
 	ops[op % NUM_OPS].op = op;

@@ -44,7 +44,7 @@ static srdlab_request_t next(struct ibv_qp *qp, uint32_t n)
 	srdlab_request_t request = {0, 0};
 	struct soft_object *object;
 
-	if (!n || begin())
+	if (!qp || !n || begin())
 		return request;
 	object = soft_object_find(qp->handle, SOFT_QP, soft_file_of_fd(qp->context->cmd_fd));
 	if (object) {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "ask.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -64,6 +66,23 @@ static int locate(const struct soft_object *qp, struct srd_launch_command *comma
 	return 0;
 }
 
+/*
+ * libefa before rdma-core 65 gives a request's place free once more when its completion comes twice,
+ * and writes beside its table of them. Of a libefa that is linked statically nothing is known.
+ */
+static void warn_of_duplicates(void)
+{
+	void *libefa = dlopen("libefa.so.1", RTLD_LAZY | RTLD_NOLOAD);
+
+	if (!libefa)
+		return;
+	if (!dlsym(libefa, "efadv_create_comp_cntr") && !soft.group->complaint[0])
+		snprintf(soft.group->complaint, sizeof(soft.group->complaint),
+			 "a completion is to come twice, and the libefa here is older than that of "
+			 "rdma-core 65: it writes beside its memory then");
+	dlclose(libefa);
+}
+
 /* A command about a queue pair, or a request of it. */
 static int on_queue_pair(struct srd_launch_command *command)
 {
@@ -76,6 +95,7 @@ static int on_queue_pair(struct srd_launch_command *command)
 		.time = command->time,
 		.value = command->value,
 	};
+	int err;
 
 	if (!qp)
 		return ESTALE;
@@ -90,7 +110,10 @@ static int on_queue_pair(struct srd_launch_command *command)
 		return srd_model_recv_fault(&soft.model, qp->model, command->ordinal,
 					    command->status);
 	default:
-		return srd_model_request_fault(&soft.model, qp->model, NULL, &lab);
+		err = srd_model_request_fault(&soft.model, qp->model, NULL, &lab);
+		if (!err && lab.kind == SRD_LAB_DUPLICATE)
+			warn_of_duplicates();
+		return err;
 	}
 }
 

@@ -144,7 +144,8 @@ local function option_table(command)
 			struct_name(command), field, conflict(options, i))
 		c:put("\t  %s, %s, %s, %s, %s },\n", cli.env(o.option) and ("%q"):format(cli.env(o.option)) or "NULL",
 			o.option.default and ("%q"):format(o.option.default) or "NULL", lib.c_int(range[1]),
-			range[2] == -1 and "UINT64_MAX" or lib.c_int(range[2]), tostring(repeated[o.set] or false))
+			range[2] == -1 and "UINT64_MAX" or lib.c_int(range[2]),
+			tostring(repeated[o.set] or o.option.repeated or false))
 	end
 	c:put "};\n\n"
 	return name

@@ -3,7 +3,8 @@
 -- has.
 --
 -- An option: { "name", letter = "n", kind = ..., arg = "WORD", default = ..., help = ...,
--- group = "heading", range = { lo, hi }, complete = ..., conflicts = "other option" }.
+-- group = "heading", range = { lo, hi }, complete = ..., conflicts = "other option",
+-- repeated = ... }.
 -- kind   flag, text, list (text, may be repeated), number, size (takes "64MiB"), time (takes
 --        "30s"), seeds (takes A..B).
 -- complete   file, folder, backend, profile, rule, event, or nothing: what a shell offers.
@@ -13,7 +14,8 @@
 -- A set is a group of options that several commands share; it becomes a structure in C.
 local sets = {}
 
--- Sets that decide what a scenario does: the command that repeats a failure has them.
+-- Sets that decide what a scenario does: the command that repeats a failure has them, as it has
+-- the single options with repeated = true.
 local repeated = { "lab", "plug_in", "judge", "sandbox" }
 
 sets.lab = {
@@ -173,38 +175,38 @@ local commands = {
 			{ "error-exitcode", kind = "number", arg = "N", default = "0", range = { 0, 255 },
 				group = "How it is judged",
 				help = "The exit status where a rule was broken, whatever the program's own is." },
-			{ "profile", letter = "p", kind = "text", arg = "PROFILE", default = "efa1", complete = "profile",
+			{ "profile", repeated = true, letter = "p", kind = "text", arg = "PROFILE", default = "efa1", complete = "profile",
 				group = "Where it runs",
 				help = "The device and fabric to imitate: the name of a built-in profile, or a JSON file. "
 					.. "Depths above 32768 are lowered: libefa counts with 16 bits." },
-			{ "define", letter = "D", kind = "list", arg = "FIELD=VALUE", group = "Where it runs",
+			{ "define", repeated = true, letter = "D", kind = "list", arg = "FIELD=VALUE", group = "Where it runs",
 				help = "Change one field of the profile, such as loss=5000 or latency=2us. May be repeated." },
-			{ "order", kind = "text", arg = "ORDER", group = "Where it runs",
+			{ "order", repeated = true, kind = "text", arg = "ORDER", group = "Where it runs",
 				help = "The order in which things arrive: in_order, random or adversarial." },
-			{ "seed", letter = "s", kind = "number", arg = "N", default = "1", range = { 0, math.maxinteger },
+			{ "seed", repeated = true, letter = "s", kind = "number", arg = "N", default = "1", range = { 0, math.maxinteger },
 				group = "What runs", help = "The seed of every choice that is random." },
-			{ "script", kind = "text", arg = "FILE", complete = "file", group = "What runs",
+			{ "script", repeated = true, kind = "text", arg = "FILE", complete = "file", group = "What runs",
 				help = "A Lua script over the program: its functions are called as devices, queue pairs "
 					.. "and requests appear, and make requests wait, fail, be lost or come late, receivers "
 					.. "not ready, devices die. See docs/device.md. Given by the first of a group." },
 			{ "decisions", kind = "text", arg = "FILE", complete = "file", group = "Reports",
 				help = "Write down what the device decided and when, for srdlab replay." },
-			{ "devices", kind = "number", arg = "N", default = "0", range = { 0, 64 }, group = "Where it runs",
+			{ "devices", repeated = true, kind = "number", arg = "N", default = "0", range = { 0, 64 }, group = "Where it runs",
 				help = "How many devices there are, each with a GID of its own; 0: as many as the profile "
 					.. "says." },
 			{ "group", kind = "text", arg = "NAME", group = "Where it runs",
 				help = "Programs that are run with the same NAME reach one another, each on devices of its "
 					.. "own, as on different machines. Profile and seed are those of the first." },
-			{ "clock", kind = "text", arg = "CLOCK", default = "auto", group = "What runs",
+			{ "clock", repeated = true, kind = "text", arg = "CLOCK", default = "auto", group = "What runs",
 				help = "auto: timers take real time, and a program that waits without calling is helped "
 					.. "after a millisecond. called: the device moves in the program's calls only, so that a "
 					.. "run of one thread is repeated exactly by its seed; a program that never polls "
 					.. "waits for ever." },
-			{ "doorbell", kind = "text", arg = "HOW", default = "auto", group = "What runs",
+			{ "doorbell", repeated = true, kind = "text", arg = "HOW", default = "auto", group = "What runs",
 				help = "How the device learns of work. auto: through the library's functions, and where "
 					.. "a program fills the rings by itself, by a trap. trapped: always by a trap. "
 					.. "watched: by looking, which is slowest. Given by the first of a group." },
-			{ "memory", kind = "text", arg = "HOW", default = "shared", group = "What runs",
+			{ "memory", repeated = true, kind = "text", arg = "HOW", default = "shared", group = "What runs",
 				help = "How processes reach each other's memory. shared: by mapping what they register, "
 					.. "where it is private memory of a process of one thread, else as with copied. "
 					.. "copied: by process_vm_writev. Given by the first of a group." },

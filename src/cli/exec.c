@@ -2,6 +2,7 @@
 /* srdlab exec: a program on a device that is not there. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -14,6 +15,7 @@
 #include "verbs/profile.h"
 
 #define SCRIPT_LIMIT ((size_t)16 << 20)
+#define WATCHED      2     /* of the ways to learn of work */
 #define MAX_DEPTH    32768 /* libefa's counters of a queue have 16 bits */
 
 static uint32_t at_most(uint32_t value)
@@ -56,7 +58,7 @@ static int read_choices(const struct srd_cli_exec_options *options,
 {
 	static const char *const clocks[3] = {"auto", "called"};
 	static const char *const memories[3] = {"shared", "copied"};
-	static const char *const doorbells[3] = {"auto", "trapped", "watched"};
+	static const char *const doorbells[3] = {"auto", "trapped", [WATCHED] = "watched"};
 	bool good = choose(options->clock, "clock", clocks, &execution->clock, error) &&
 		    choose(options->memory, "way to memory", memories, &execution->memory, error) &&
 		    choose(options->doorbell, "way to learn of work", doorbells,
@@ -130,6 +132,24 @@ static int check_written(const struct srd_cli_exec_options *options, struct srd_
 	return rc;
 }
 
+/* For a srdlab run that is the program, whose reports say how to repeat what they tell of. */
+static int tell_command(const struct srd_cli_exec_options *options, struct srd_error *error)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int err = out ? 0 : ENOMEM;
+
+	if (out) {
+		fprintf(out, "%s exec", srd_cli_program);
+		srd_cli_put_repeated(out, srd_cli_command, options);
+		fputs(" --", out);
+		err = fclose(out) || setenv(SRD_CLI_ENV_EXEC, text, 1) ? ENOMEM : 0;
+	}
+	free(text);
+	return err ? srd_error_set(error, -err, "out of memory") : 0;
+}
+
 /* Once, since the program may change it, and a pipe can be read only once. */
 static int read_script(struct srd_cli_execution *execution, char **text, struct srd_error *error)
 {
@@ -174,11 +194,14 @@ int srd_cli_exec(const struct srd_cli_exec_options *options)
 	}
 	if (open_profile(options, &execution.profile, &error) ||
 	    read_choices(options, &execution, &error) || check_written(options, &error) ||
-	    read_script(&execution, &text, &error))
+	    read_script(&execution, &text, &error) || tell_command(options, &error))
 		return srd_cli_refuse("%s", error.message);
 	name_first(options, first, sizeof(first));
 	if (*first)
 		execution.first = first;
+	if (execution.clock && execution.doorbell == WATCHED)
+		return srd_cli_refuse("--clock called moves the device in the program's calls, and "
+				      "--doorbell watched sees none: leave one of them out");
 	if (options->suppressions && !options->rules)
 		return srd_cli_refuse("--suppressions need --rules");
 	if (options->error_exitcode && !options->rules)

@@ -26,6 +26,9 @@ struct srd_cli_execution {
 	bool replay;                /* it is followed, else it is filled */
 };
 
+/* In the environment of the program: the command before it, in a shell's words. */
+#define SRD_CLI_ENV_EXEC "SRDLAB_EXEC_COMMAND"
+
 /* The exit status, and how often a rule was broken; what goes wrong is said. */
 int srd_cli_execution_run(const struct srd_cli_execution *execution, uint64_t *violations);
 

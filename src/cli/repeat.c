@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/execution.h"
 #include "cli/repeat.h"
 
 /* Scenarios that a loop makes stand at one line: the name tells them apart. */
@@ -40,12 +41,16 @@ char *srd_cli_repeat_command(const struct srd_cli_run_options *options,
 {
 	const struct srd_script *script = item->entry->script->script;
 	const struct srd_scenario_info *info = srd_script_scenario(script, item->entry->scenario);
+	const char *before = getenv(SRD_CLI_ENV_EXEC);
 	char *text = NULL, *filter, *place = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	if (!out)
 		return NULL;
+	/* On the device of srdlab exec it needs that again. */
+	if (before && *before)
+		fprintf(out, "%s ", before);
 	fprintf(out, "%s run", srd_cli_program);
 	srd_cli_put_repeated(out, srd_cli_command, options);
 	fprintf(out, " --seed %" PRIu64, item->seed);

@@ -21,12 +21,20 @@ want "no program" 2 "$(status)"
 want "a wrong order" 2 "$(status --order backwards -- true)"
 want "a wrong clock" 2 "$(status --clock sun -- true)"
 want "a wrong profile" 2 "$(status --profile nonsense -- true)"
+want "a clock of calls that nobody sees" 2 "$(status --clock called --doorbell watched -- true)"
 want "a wrong group" 2 "$(status --group a/b -- true)"
 
 sysfs=$("$srdlab" exec -- sh -c 'ls "$SYSFS_PATH/class/infiniband" >/dev/null && echo "$SYSFS_PATH"') ||
 	want "sysfs" 0 $?
 want "a folder of its own" 1 "$(echo "$sysfs" | grep -c '/srdlab-[^/]*/sysfs-')"
 want "what is left" no "$([ -e "${sysfs%/*}" ] && echo yes || echo no)"
+
+# What a srdlab run says of how to repeat it has what it ran under.
+script=$(mktemp)
+printf 'local srd = require "srdlab"\nsrd.scenario("no", {}, function(t) t:expect(1):equals(2) end)\n' >"$script"
+want "the command that repeats it" "repeat: $srdlab exec --seed 9 --clock called -- $srdlab run --seed 1 $script:2" \
+	"$("$srdlab" exec --clock called --seed 9 -- "$srdlab" run --replay-dir "" "$script" | sed -n 's/^ *\(repeat:\)/\1/p')"
+rm "$script"
 
 if command -v ibv_devinfo >/dev/null; then
 	out=$("$srdlab" exec --devices 2 -- ibv_devinfo -v) || want "ibv_devinfo" 0 $?

@@ -221,7 +221,7 @@ static inline int srdlab_drop(srdlab_request_t request)
 	return srdlab_fault(request, SRDLAB_DROP, 0);
 }
 
-/* Its completion comes twice. */
+/* Its completion comes twice. libefa before rdma-core 65 writes beside its memory then. */
 static inline int srdlab_duplicate(srdlab_request_t request)
 {
 	return srdlab_fault(request, SRDLAB_DUPLICATE, 0);
