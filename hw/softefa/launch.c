@@ -38,8 +38,13 @@
 #define NAP_IDLE      100000000 /* while nothing is under way; processes may end unseen so long */
 #define LINGER        300000000 /* after the program, until it is said what is waited for */
 
+/* Signals that mean something to the supervisor: to the program they are what they were. */
+static const int signals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD};
+#define NUM_SIGNALS (sizeof(signals) / sizeof(signals[0]))
+
 struct supervisor {
 	pid_t child;
+	bool ignored[NUM_SIGNALS];         /* by who started us: nohup, a shell without jobs */
 	bool ended;                        /* the program has, with ... */
 	int status;                        /* ... this */
 	bool told;                         /* that others have not */
@@ -82,14 +87,21 @@ static void handle(int signal, void (*handler)(int))
 	sigaction(signal, &action, NULL);
 }
 
-static void handle_ends(void)
+static void find_ignored(struct supervisor *s)
+{
+	struct sigaction now;
+
+	for (size_t i = 0; i < NUM_SIGNALS; i++)
+		s->ignored[i] = !sigaction(signals[i], NULL, &now) && now.sa_handler == SIG_IGN;
+}
+
+static void handle_ends(const struct supervisor *s)
 {
 	struct sigaction action = {.sa_sigaction = on_end, .sa_flags = SA_SIGINFO};
 
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGQUIT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
+	for (size_t i = 0; i < NUM_SIGNALS; i++)
+		if (signals[i] != SIGCHLD && !s->ignored[i])
+			sigaction(signals[i], &action, NULL);
 }
 
 /* What is preloaded: the device, an observer where one is wanted, what the user has. */
@@ -175,8 +187,6 @@ static int preload(const struct srd_launch_options *options, struct srd_error *e
 /* The program, in a child. *error only for what goes wrong before. */
 static int start(const struct srd_launch_options *options, struct supervisor *s)
 {
-	sigset_t none;
-
 	s->child = fork();
 	if (s->child < 0)
 		return -errno;
@@ -184,13 +194,8 @@ static int start(const struct srd_launch_options *options, struct supervisor *s)
 		child_of_handler = s->child;
 		return 0;
 	}
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	handle(SIGINT, SIG_DFL);
-	handle(SIGQUIT, SIG_DFL);
-	handle(SIGTERM, SIG_DFL);
-	handle(SIGHUP, SIG_DFL);
-	handle(SIGCHLD, SIG_DFL);
+	for (size_t i = 0; i < NUM_SIGNALS; i++)
+		handle(signals[i], s->ignored[i] ? SIG_IGN : SIG_DFL);
 	execvp(options->argv[0], options->argv);
 	fprintf(stderr, "srdlab exec: %s: %s\n", options->argv[0], strerror(errno));
 	_exit(errno == ENOENT ? 127 : 126);
@@ -480,8 +485,8 @@ static int prepare(const struct srd_launch_options *options, const struct soft_f
 		   : 0;
 }
 
-static int run(const struct srd_launch_options *options, int *status, enum srd_launch_met *met,
-	       struct srd_error *error)
+static int run(const struct srd_launch_options *options, int *status,
+	       struct srd_launch_reach *reach, struct srd_error *error)
 {
 	struct supervisor s = {.child = 0};
 	struct soft_folder folder;
@@ -496,6 +501,7 @@ static int run(const struct srd_launch_options *options, int *status, enum srd_l
 	if (err)
 		goto leave;
 	signalled = soft.group;
+	find_ignored(&s);
 	handle(SIGCHLD, on_child);
 	/* A terminal sends these to the program too, and what it makes of them counts. */
 	handle(SIGINT, SIG_IGN);
@@ -509,14 +515,15 @@ static int run(const struct srd_launch_options *options, int *status, enum srd_l
 		srd_error_set(error, err, "no process can be started: %s", strerror(-err));
 		goto leave;
 	}
-	handle_ends();
+	handle_ends(&s);
 	if (options->record)
 		err = soft_drain_start(options->record);
 	recording = options->record && !err;
 	if (options->script && !err)
 		err = soft_answer_start();
 	*status = supervise(&s, options);
-	*met = soft.group->next_file ? SRD_LAUNCH_MET : soft_reach(options->argv[0]);
+	if (!soft.group->next_file)
+		soft_reach(options->argv[0], reach);
 	if (options->script)
 		soft_answer_end();
 	if (recording)

@@ -6,9 +6,9 @@
 #include "verbs/launch.h"
 
 /*
- * Of the program that execvp finds by NAME: SRD_LAUNCH_STATIC, SRD_LAUNCH_SETUID, or
- * SRD_LAUNCH_UNUSED where nothing that can be seen hinders it.
+ * What hinders the program that execvp finds by NAME, or the interpreter that is started for it;
+ * SRD_LAUNCH_UNUSED where nothing can be seen that does.
  */
-enum srd_launch_met soft_reach(const char *name);
+void soft_reach(const char *name, struct srd_launch_reach *reach);
 
 #endif

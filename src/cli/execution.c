@@ -24,20 +24,24 @@ static int program_status(int status)
 }
 
 /* Nothing that is asked of the program's use of the device can be answered, and this is why. */
-static void tell_unmet(const struct srd_cli_execution *execution, enum srd_launch_met met)
+static void tell_unmet(const struct srd_cli_execution *execution,
+		       const struct srd_launch_reach *reach)
 {
-	const char *program = execution->argv[0],
-		   *before = execution->watch.rules ? "nothing was judged: " : "";
+	static const char *const whats[] = {
+		[SRD_LAUNCH_STATIC] = "is linked statically",
+		[SRD_LAUNCH_32BIT] = "is a 32-bit program",
+		[SRD_LAUNCH_SETUID] = "is set-user-ID",
+		[SRD_LAUNCH_CAPABLE] = "gains capabilities",
+	};
+	const char *before = execution->watch.rules ? "nothing was judged: " : "";
 
-	if (met == SRD_LAUNCH_STATIC)
-		srd_cli_warning("%s%s is linked statically, and so cannot be given the device",
-				before, program);
-	else if (met == SRD_LAUNCH_SETUID)
-		srd_cli_warning("%s%s is set-user-ID, and so cannot be given the device", before,
-				program);
-	else if (met == SRD_LAUNCH_UNUSED && execution->watch.rules)
+	if (reach->met != SRD_LAUNCH_MET && reach->met != SRD_LAUNCH_UNUSED)
+		srd_cli_warning("%s%s%s%s %s, and so cannot be given the device", before,
+				execution->argv[0], *reach->interpreter ? "'s interpreter " : "",
+				reach->interpreter, whats[reach->met]);
+	else if (reach->met == SRD_LAUNCH_UNUSED && execution->watch.rules)
 		srd_cli_warning("%sno process of the program opened a device; one that is linked "
-				"statically, set-user-ID or without LD_PRELOAD cannot",
+				"statically, 32-bit, set-user-ID or without LD_PRELOAD cannot",
 				before);
 }
 
@@ -60,9 +64,9 @@ static int launch(const struct srd_cli_execution *execution, const struct srd_st
 		.argv = execution->argv,
 		.say = say,
 	};
-	enum srd_launch_met met = SRD_LAUNCH_MET;
+	struct srd_launch_reach reach = {.met = SRD_LAUNCH_MET};
 	struct srd_error error = {0};
-	int raw, rc = srd_launcher_get()->run(&launch, &raw, &met, &error);
+	int raw, rc = srd_launcher_get()->run(&launch, &raw, &reach, &error);
 
 	if (rc) {
 		srd_cli_error("%s", error.message);
@@ -70,8 +74,8 @@ static int launch(const struct srd_cli_execution *execution, const struct srd_st
 		return rc;
 	}
 	*status = steer && srd_steer_has_failed(steer) ? SRD_EXIT_USAGE : program_status(raw);
-	tell_unmet(execution, met);
-	program->unmet = met != SRD_LAUNCH_MET;
+	tell_unmet(execution, &reach);
+	program->unmet = reach.met != SRD_LAUNCH_MET;
 	if (program->unmet && program->rules && !*status)
 		*status = SRD_EXIT_SKIPPED;
 	return 0;

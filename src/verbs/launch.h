@@ -108,9 +108,16 @@ struct srd_launch_log {
 /* Whether a process of the program opened a device, and where none did, why that may be. */
 enum srd_launch_met {
 	SRD_LAUNCH_MET,
-	SRD_LAUNCH_UNUSED, /* it looks as if it could have */
-	SRD_LAUNCH_STATIC, /* it loads no libraries, */
-	SRD_LAUNCH_SETUID, /* or not those that its environment names */
+	SRD_LAUNCH_UNUSED,  /* it looks as if it could have */
+	SRD_LAUNCH_STATIC,  /* it loads no libraries, */
+	SRD_LAUNCH_32BIT,   /* or others than ours, */
+	SRD_LAUNCH_SETUID,  /* or not those that its environment names: it gains rights */
+	SRD_LAUNCH_CAPABLE, /* ... in its file's capabilities */
+};
+
+struct srd_launch_reach {
+	enum srd_launch_met met;
+	char interpreter[128]; /* of a script, which this is about; "": it is the program */
 };
 
 struct srd_launch_options {
@@ -137,8 +144,8 @@ struct srd_launcher {
 	 * Run the program to its end. *STATUS as waitpid gives it. A negative errno with *error:
 	 * it was not started.
 	 */
-	int (*run)(const struct srd_launch_options *options, int *status, enum srd_launch_met *met,
-		   struct srd_error *error);
+	int (*run)(const struct srd_launch_options *options, int *status,
+		   struct srd_launch_reach *reach, struct srd_error *error);
 };
 
 void srd_launcher_register(const struct srd_launcher *launcher);

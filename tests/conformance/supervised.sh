@@ -22,9 +22,11 @@ said() {
 }
 
 # signalled WHAT [NUMBER]...: the status of a program that is stopped by signals to srdlab alone.
+# What this shell ignores, and starts in the background, would ignore them.
 signalled() {
 	rm -f "$folder/ready"
-	"$srdlab" exec -- sh -c "$1" "$folder/ready" 2>"$folder/err" &
+	env --default-signal=INT,QUIT,TERM,HUP "$srdlab" exec -- sh -c "$1" "$folder/ready" \
+		2>"$folder/err" &
 	shift
 	for signal in "$@"; do
 		while ! [ -e "$folder/ready" ]; do sleep 0.05; done
@@ -74,6 +76,20 @@ want "SIGINT for what is left behind" 4 "$(signalled '
 	(while kill -0 $$ 2>/dev/null; do sleep 0.1; done; : >"$0"; exec sleep 5 >/dev/null 2>&1) &
 	exit 4' INT)"
 
+# What it ignores as it starts it ignores under exec too.
+rm -f "$folder/ready"
+nohup "$srdlab" exec -- sh -c ": >\"\$0\"; $forever" "$folder/ready" >"$folder/out" 2>&1 &
+while ! [ -e "$folder/ready" ]; do sleep 0.05; done
+kill -s HUP $! "$(pgrep -P $!)"
+sleep 0.2
+kill -s TERM $!
+wait $!
+want "SIGHUP under nohup" 143 $?
+want "signals that a shell without jobs ignores" "1 1 1" "$(
+	(trap '' INT QUIT HUP; exec "$srdlab" exec -- sh -c '
+		for signal in INT QUIT HUP; do kill -s $signal $$; printf "%s" "${space-}1"; space=" "; done'))"
+want "a signal that is blocked" 0 "$(env --block-signal=TERM "$srdlab" exec -- sh -c 'kill $$'; echo $?)"
+
 want "a program without the device" 0 "$(run -- "$plain")"
 want "nothing to say" "" "$(cat "$folder/err")"
 want "rules without the device" 77 "$(run --rules law --error-exitcode 9 -- "$plain")"
@@ -85,13 +101,43 @@ if [ -n "$static" ]; then
 	want "what hinders it" 1 "$(said 'is linked statically')"
 	want "rules and a static program" 77 "$(run --rules law --error-exitcode 9 -- "$static")"
 	want "why it was not judged" 1 "$(said 'nothing was judged: .* is linked statically')"
+	printf '#! %s -x\n' "$static" >"$folder/script"
+	chmod +x "$folder/script"
+	want "a script of a static interpreter" 0 "$(run -- "$folder/script")"
+	want "what hinders it" 1 "$(said "script's interpreter $static is linked statically")"
 fi
+printf '#!%s\n' "$plain" >"$folder/script"
+chmod +x "$folder/script"
+want "a script" 77 "$(run --rules law -- "$folder/script")"
+want "what is said of it" 1 "$(said 'no process of the program opened a device')"
+printf '\177ELF\001\001\001%080d' 0 >"$folder/32bit"
+chmod +x "$folder/32bit"
+run -- "$folder/32bit" >"$folder/status"
+want "what hinders a 32-bit program" 1 "$(said '32bit is a 32-bit program')"
 if [ "$(id -u)" = 0 ]; then
 	cp "$plain" "$folder/setuid"
 	chown 1 "$folder/setuid"
 	chmod u+s "$folder/setuid"
 	want "a set-user-ID program" 0 "$(PATH=/no/such:$folder:$PATH run -- setuid)"
 	want "what hinders that one" 1 "$(said 'setuid is set-user-ID')"
+fi
+# Root gains nothing by a file's capabilities, so that the device is there.
+cp "$plain" "$folder/capable"
+if [ "$(id -u)" = 0 ] && setcap cap_net_raw+ep "$folder/capable" 2>"$folder/err"; then
+	want "a program with capabilities, for root" 0 "$(run -- "$folder/capable")"
+	want "nothing to say of it" "" "$(cat "$folder/err")"
+	chmod 755 "$folder"
+	nobody="setpriv --reuid 65534 --regid 65534 --clear-groups"
+	# shellcheck disable=SC2086
+	if $nobody "$srdlab" exec -- true 2>"$folder/err"; then
+		$nobody "$srdlab" exec -- "$folder/capable" 2>"$folder/err"
+		want "a program with capabilities, for another" 0 $?
+		want "what hinders it" 1 "$(said 'capable gains capabilities')"
+	else
+		echo "not looked at: a program with capabilities, as another user cannot use this build"
+	fi
+else
+	echo "not looked at: a program with capabilities, which needs root and setcap"
 fi
 want "a device of another kind" 2 "$(run --profile rc -- "$plain")"
 want "and that it is" 1 "$(said 'rc is no EFA device')"
