@@ -60,7 +60,7 @@ void soft_device_stat(int number, struct stat *st)
 	st->st_rdev = makedev(SOFT_DEVICE_MAJOR, SOFT_DEVICE_MINOR + number);
 }
 
-static uint32_t first_host(void)
+uint32_t soft_first_host(void)
 {
 	const char *first = getenv(SOFT_ENV_FIRST_HOST);
 
@@ -69,7 +69,7 @@ static uint32_t first_host(void)
 
 uint32_t soft_host_of_fd(int fd)
 {
-	return first_host() + fds[fd].number;
+	return soft_first_host() + fds[fd].number;
 }
 
 /*
@@ -150,8 +150,7 @@ static bool sanitized(void)
 	return dlsym(RTLD_DEFAULT, "__asan_init");
 }
 
-/* Map the group, once, and take a slot in it. */
-static int attach(void)
+int soft_attach(void)
 {
 	int err = 0;
 
@@ -188,7 +187,7 @@ static ino_t inode_of(int fd)
 int soft_device_open(int number)
 {
 	char path[192];
-	int err = attach(), fd;
+	int err = soft_attach(), fd;
 
 	if (err) {
 		errno = err;
@@ -202,7 +201,7 @@ int soft_device_open(int number)
 	if (!err)
 		err = soft_turn(SOFT_COMMAND, SOFT_COMMAND_OPEN + (uint32_t)number);
 	if (!err) {
-		err = srd_model_device_open(&soft.model, first_host() + (uint32_t)number);
+		err = srd_model_device_open(&soft.model, soft_first_host() + (uint32_t)number);
 		if (!err) {
 			fds[fd] = (struct entry){.file = ++soft.group->next_file,
 						 .number = (uint16_t)number,
@@ -287,7 +286,7 @@ void soft_fd_close(int fd)
 	if (fd < 0 || fd >= MAX_FDS)
 		return;
 	file = fds[fd].file;
-	host = first_host() + fds[fd].number;
+	host = soft_first_host() + fds[fd].number;
 	fds[fd] = (struct entry){0};
 	if (!file || has_another_fd(file))
 		return;
@@ -339,31 +338,4 @@ int soft_ioctl(int fd, void *argument)
 		return 0;
 	errno = err;
 	return -1;
-}
-
-/* PATH is .../infiniband/efa_N/ports/1/hw_counters/NAME below the group's own sysfs. */
-void soft_counter_refresh(const char *path)
-{
-	const char *root = getenv("SYSFS_PATH"), *at, *name;
-	uint64_t value;
-	char *end;
-	FILE *file;
-	int err;
-
-	if (!root || strncmp(path, root, strlen(root)))
-		return;
-	at = strstr(path, "/" SOFT_DEVICE_NAME);
-	name = strstr(path, "/hw_counters/");
-	if (!at || !name || attach() || soft_lock())
-		return;
-	err = srd_model_counter(&soft.model,
-				first_host() +
-					(uint32_t)strtoul(at + sizeof(SOFT_DEVICE_NAME), &end, 10),
-				name + sizeof("/hw_counters/") - 1, &value);
-	soft_unlock();
-	file = err ? NULL : fopen(path, "w");
-	if (!file)
-		return;
-	fprintf(file, "%llu\n", (unsigned long long)value);
-	fclose(file);
 }

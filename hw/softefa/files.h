@@ -33,7 +33,15 @@ void soft_tell_inherited(void);
 /* The program looks for devices: where there are none any more, say why, once. */
 void soft_tell_lost(void);
 
-/* Counters are written when somebody is about to read them. */
-void soft_counter_refresh(const char *path);
+/* Map the group, once, and take a slot in it. 0 or a positive errno. */
+int soft_attach(void);
+/* The host of the model that device 0 is on. */
+uint32_t soft_first_host(void);
+
+/*
+ * counters.c: what openat(FOLDER, PATH) is about to open may be a counter in the group's sysfs.
+ * Counters are written when somebody is about to read them.
+ */
+void soft_counter_refresh(int folder, const char *path);
 
 #endif

@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -45,14 +46,14 @@
 #endif
 
 /* -2: it is not ours. */
-static int open_ours(const char *path)
+static int open_ours(int folder, const char *path)
 {
 	int number = path ? soft_device_of_path(path) : -1;
 
 	if (number >= 0)
 		return soft_device_open(number);
-	if (path && strstr(path, "/hw_counters/"))
-		soft_counter_refresh(path);
+	if (path)
+		soft_counter_refresh(folder, path);
 	return -2;
 }
 
@@ -64,7 +65,7 @@ static mode_t mode_of(int flags, va_list args)
 #define OPEN(name)                                        \
 	EXPORT int name(const char *path, int flags, ...) \
 	{                                                 \
-		int fd = open_ours(path);                 \
+		int fd = open_ours(AT_FDCWD, path);       \
 		va_list args;                             \
 		mode_t mode;                              \
                                                           \
@@ -78,22 +79,55 @@ static mode_t mode_of(int flags, va_list args)
 OPEN(open)
 OPEN(open64)
 
-int __open_2(const char *path, int flags);
-int __open64_2(const char *path, int flags);
+#define OPENAT(name)                                                  \
+	EXPORT int name(int folder, const char *path, int flags, ...) \
+	{                                                             \
+		int fd = open_ours(folder, path);                     \
+		va_list args;                                         \
+		mode_t mode;                                          \
+                                                                      \
+		if (fd != -2)                                         \
+			return fd;                                    \
+		va_start(args, flags);                                \
+		mode = mode_of(flags, args);                          \
+		va_end(args);                                         \
+		return REAL(name)(folder, path, flags, mode);         \
+	}
+OPENAT(openat)
+OPENAT(openat64)
 
-EXPORT int __open_2(const char *path, int flags)
-{
-	int fd = open_ours(path);
+/* What a compiler makes of them where it checks that no mode is wanted. */
+#define OPEN_2(name)                                            \
+	int name(const char *path, int flags);                  \
+	EXPORT int name(const char *path, int flags)            \
+	{                                                       \
+		int fd = open_ours(AT_FDCWD, path);             \
+                                                                \
+		return fd != -2 ? fd : REAL(name)(path, flags); \
+	}
+OPEN_2(__open_2)
+OPEN_2(__open64_2)
 
-	return fd != -2 ? fd : REAL(__open_2)(path, flags);
-}
+#define OPENAT_2(name)                                                  \
+	int name(int folder, const char *path, int flags);              \
+	EXPORT int name(int folder, const char *path, int flags)        \
+	{                                                               \
+		int fd = open_ours(folder, path);                       \
+                                                                        \
+		return fd != -2 ? fd : REAL(name)(folder, path, flags); \
+	}
+OPENAT_2(__openat_2)
+OPENAT_2(__openat64_2)
 
-EXPORT int __open64_2(const char *path, int flags)
-{
-	int fd = open_ours(path);
-
-	return fd != -2 ? fd : REAL(__open64_2)(path, flags);
-}
+/* Nobody opens a device by these, but counters. */
+#define FOPEN(name)                                                             \
+	EXPORT FILE *name(const char *restrict path, const char *restrict mode) \
+	{                                                                       \
+		soft_counter_refresh(AT_FDCWD, path);                           \
+		return REAL(name)(path, mode);                                  \
+	}
+FOPEN(fopen)
+FOPEN(fopen64)
 
 /* struct stat and struct stat64 are one on the 64-bit systems that this builds for. */
 #define STAT_PATH(name, type)                                                \
