@@ -60,6 +60,8 @@ static uint32_t capabilities(void)
 		caps |= EFA_QUERY_DEVICE_CAPS_RNR_RETRY;
 	if (p->cap_unsolicited_write_recv)
 		caps |= EFA_QUERY_DEVICE_CAPS_UNSOLICITED_WRITE_RECV;
+	if (p->id64)
+		caps |= EFA_QUERY_DEVICE_CAPS_SQ_64_BIT_REQ_ID;
 	return caps;
 }
 

@@ -46,6 +46,8 @@ static bool take_request(struct soft_object *object, const uint8_t *entry)
 		return false;
 	if (soft_wqe_parse(entry, object->qp.sq.entry_size, request,
 			   srd_model_request_inline(&soft.model, request))) {
+		if (!object->qp.id64)
+			request->id = (uint16_t)request->id;
 		if (soft_blind(object))
 			soft_blind_send(object, request);
 		soft_ask_request(object, request);

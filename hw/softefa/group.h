@@ -89,6 +89,7 @@ struct soft_qp {
 	uint16_t qpn;
 	bool raw;
 	bool ud;
+	bool id64; /* the ids of its requests have 64 bits */
 	struct srd_qp_cap cap;
 };
 

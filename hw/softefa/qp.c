@@ -55,14 +55,17 @@ static int qp_input_read(struct soft_call *call, struct qp_input *in)
 static int qp_input_check(const struct qp_input *in)
 {
 	const struct efa_ibv_create_qp *efa = &in->efa;
+	const struct srd_profile *p = soft_profile();
+	uint32_t known =
+		(p->cap_unsolicited_write_recv ? EFA_CREATE_QP_WITH_UNSOLICITED_WRITE_RECV : 0) |
+		(p->id64 ? EFA_CREATE_QP_WITH_SQ_64_BIT_REQ_ID : 0);
 
 	if (efa->comp_mask)
 		return EINVAL;
 	for (size_t i = 0; i < sizeof(efa->reserved_98); i++)
 		if (efa->reserved_98[i])
 			return EINVAL;
-	if (efa->flags & ~EFA_CREATE_QP_WITH_UNSOLICITED_WRITE_RECV ||
-	    (efa->flags && !soft_profile()->cap_unsolicited_write_recv))
+	if (efa->flags & ~known)
 		return EOPNOTSUPP;
 	if (in->type == IB_UVERBS_QPT_DRIVER && efa->driver_qp_type != EFA_QP_DRIVER_TYPE_SRD)
 		return EOPNOTSUPP;
@@ -75,6 +78,7 @@ static int qp_rings(struct soft_qp *qp, const struct qp_input *in)
 	uint64_t wqes = in->cap.max_send_wr;
 	uint32_t descriptors = in->efa.rq_ring_size / sizeof(struct efa_io_rx_desc);
 
+	qp->id64 = in->efa.flags & EFA_CREATE_QP_WITH_SQ_64_BIT_REQ_ID;
 	qp->sq.bytes = in->efa.sq_ring_size;
 	qp->sq.entries = in->cap.max_send_wr;
 	qp->sq.entry_size = in->efa.sq_ring_size == wqes * SOFT_WQE_SIZE_WIDE ? SOFT_WQE_SIZE_WIDE
@@ -125,7 +129,9 @@ static int qp_make(struct soft_call *call, const struct qp_input *in, struct sof
 		.tag = soft_handle(object),
 		.cap = {in->cap.max_send_wr, in->cap.max_recv_wr, in->cap.max_send_sge,
 			in->cap.max_recv_sge, in->cap.max_inline_data},
-		.flags = in->efa.flags ? SRD_EFADV_QP_FLAGS_UNSOLICITED_WRITE_RECV : 0,
+		.flags = in->efa.flags & EFA_CREATE_QP_WITH_UNSOLICITED_WRITE_RECV
+				 ? SRD_EFADV_QP_FLAGS_UNSOLICITED_WRITE_RECV
+				 : 0,
 		.ud = in->type == IB_UVERBS_QPT_UD,
 	};
 	int err = qp_rings(qp, in);

@@ -98,7 +98,8 @@ bool soft_wqe_parse(const void *entry, uint32_t size, struct srd_request *reques
 	/* The program can still write to it: one copy, then only that. */
 	memcpy(copy, entry, size);
 	memcpy(&meta, copy, sizeof(meta));
-	request->id = meta.req_id;
+	request->id = meta.req_id | (uint64_t)meta.req_id_ex[0] << 16 |
+		      (uint64_t)meta.req_id_ex[1] << 32 | (uint64_t)meta.req_id_ex[2] << 48;
 	if (!(meta.ctrl1 & EFA_IO_TX_META_DESC_META_DESC_MASK) ||
 	    meta.ctrl1 & EFA_IO_TX_META_DESC_META_EXTENSION_MASK ||
 	    !(meta.ctrl2 & EFA_IO_TX_META_DESC_FIRST_MASK) ||
@@ -144,6 +145,17 @@ static uint32_t efa_op(uint8_t op)
 	return EFA_IO_SEND;
 }
 
+/* The body of a completion of a send, where that of a receive says more about the message. */
+static void put_wide_id(struct efa_io_rx_cdesc *desc, uint64_t id)
+{
+	struct efa_io_tx_cdesc sent = {
+		.req_id_ex = {(uint16_t)(id >> 16), (uint16_t)(id >> 32), (uint16_t)(id >> 48)},
+	};
+
+	sent.common = desc->common;
+	memcpy(desc, &sent, sizeof(sent));
+}
+
 void soft_cqe_write(void *at, uint32_t size, const struct srd_cqe *entry, bool phase,
 		    const union srd_gid *gid)
 {
@@ -171,6 +183,8 @@ void soft_cqe_write(void *at, uint32_t size, const struct srd_cqe *entry, bool p
 			memcpy(rest, &(uint16_t){(uint16_t)(entry->length >> 16)}, 2);
 		else if (gid)
 			memcpy(rest, gid->raw, sizeof(rest));
+	} else {
+		put_wide_id(&desc, entry->id);
 	}
 	/* The old flags hold the other phase: the reader waits until they change. */
 	desc.common.flags = *flag;

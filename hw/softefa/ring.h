@@ -24,8 +24,8 @@ static inline bool soft_power_of_two(uint64_t n)
 }
 
 /*
- * A send-queue entry of SIZE bytes (64 or 128) into *REQUEST, which is zero, and its inline
- * bytes to INLINE_DATA (SOFT_WQE_SIZE_WIDE are enough). False: no device could make sense of
+ * A send-queue entry of SIZE bytes (64 or 128) into *REQUEST, which is zero, with all 64 bits of
+ * the id, and its inline bytes to INLINE_DATA (SOFT_WQE_SIZE_WIDE are enough). False: no device could make sense of
  * it; then only the id is set.
  */
 bool soft_wqe_parse(const void *entry, uint32_t size, struct srd_request *request,

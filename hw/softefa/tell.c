@@ -300,7 +300,8 @@ static void tell_qp(const struct soft_call *call, uint32_t line)
 			asked && asked->send_ops_flags ? asked->send_ops_flags : ALL_SEND_OPS,
 	};
 
-	if (!soft_in(call, UVERBS_ATTR_UHW_IN, &efa, sizeof(efa), 0) && efa.flags)
+	if (!soft_in(call, UVERBS_ATTR_UHW_IN, &efa, sizeof(efa), 0) &&
+	    efa.flags & EFA_CREATE_QP_WITH_UNSOLICITED_WRITE_RECV)
 		e.efa_flags = SRD_EFADV_QP_FLAGS_UNSOLICITED_WRITE_RECV;
 	soft_event(&e.ev);
 }

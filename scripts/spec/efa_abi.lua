@@ -28,6 +28,9 @@ return {
 		s("efa_io_cdesc_common", 6, {
 			{ "req_id", "u16" }, { "status", "u8" }, { "flags", "u8" }, { "qp_num", "u16" },
 		}),
+		s("efa_io_tx_cdesc", 16, {
+			{ "common", "efa_io_cdesc_common" }, { "req_id_ex", "u16", 3 }, { "reserved", "u8", 4 },
+		}),
 		s("efa_io_rx_cdesc", 16, {
 			{ "common", "efa_io_cdesc_common" }, { "length", "u16" }, { "ah", "u16" },
 			{ "src_qp_num", "u16" }, { "imm", "u32" },
@@ -87,9 +90,10 @@ return {
 		{ "EFA_USER_CMDS_SUPP_UDATA_QUERY_DEVICE", 1 }, { "EFA_USER_CMDS_SUPP_UDATA_CREATE_AH", 2 },
 		{ "EFA_CREATE_CQ_WITH_COMPLETION_CHANNEL", 1 }, { "EFA_CREATE_CQ_WITH_SGID", 2 },
 		{ "EFA_CREATE_CQ_RESP_DB_OFF", 1 }, { "EFA_QP_DRIVER_TYPE_SRD", 0 },
-		{ "EFA_CREATE_QP_WITH_UNSOLICITED_WRITE_RECV", 1 },
+		{ "EFA_CREATE_QP_WITH_UNSOLICITED_WRITE_RECV", 1 }, { "EFA_CREATE_QP_WITH_SQ_64_BIT_REQ_ID", 2 },
 		{ "EFA_QUERY_DEVICE_CAPS_RDMA_READ", 1 }, { "EFA_QUERY_DEVICE_CAPS_RNR_RETRY", 2 },
 		{ "EFA_QUERY_DEVICE_CAPS_CQ_NOTIFICATIONS", 4 }, { "EFA_QUERY_DEVICE_CAPS_CQ_WITH_SGID", 8 },
 		{ "EFA_QUERY_DEVICE_CAPS_RDMA_WRITE", 32 }, { "EFA_QUERY_DEVICE_CAPS_UNSOLICITED_WRITE_RECV", 64 },
+		{ "EFA_QUERY_DEVICE_CAPS_SQ_64_BIT_REQ_ID", 512 },
 	},
 }

@@ -3,9 +3,10 @@
  * A program that asks rdma-core 65 where its rings are, builds the entries by itself, rings the
  * doorbells by plain stores, and reads the completions out of the ring: in one process, or
  * between two. What the entries are made of is rdma-core's own header.
- * usage: direct MODE
+ * usage: direct MODE [wide]      wide: the device takes ids of 64 bits
  *   one, two       processes that do all of it
  *   polled         libefa posts, the program reads the completions
+ *   libefa         ... and those too: only the ids are looked at
  *   seq_cst        the doorbell is a store of sequential consistency
  *   unknown        ... an instruction that compilers do not make of such a store
  *   silent         the doorbell of the completion queue is never rung
@@ -34,6 +35,7 @@ struct direct {
 	struct end_name *peer;
 	struct efadv_wq_attr sq, rq;
 	struct efadv_cq_attr cq;
+	uint64_t id; /* of the last request */
 	uint16_t ah;
 	uint16_t posted, received;
 	uint32_t polled;
@@ -46,6 +48,7 @@ static enum ring_by ring_by = PLAIN;
 static int reads = 1; /* the completions out of the ring */
 static int posts = 1; /* the entries into it */
 static int rings = 1; /* the doorbell of the completion queue */
+static int wide;
 static struct direct d;
 
 static void doorbell(uint32_t *at, uint32_t value)
@@ -84,6 +87,7 @@ static void open_direct(struct end_name *self, struct end_name *peer)
 	d.ah = ah.ahn;
 	if (posts)
 		must(!efadv_query_qp_wqs(&d.end.qp->qp_base, &d.sq, &d.rq, sizeof(d.sq)));
+	must(!posts || d.sq.caps == (wide ? EFADV_WQ_CAPS_64_BIT_REQ_ID : 0));
 	if (reads)
 		must(!efadv_query_cq(d.end.cq, &d.cq, sizeof(d.cq)));
 	d.peer = peer;
@@ -105,13 +109,22 @@ static void set_buffer(struct efa_io_tx_buf_desc *buffer, uint64_t addr, uint32_
 	buffer->buf_addr_hi = (uint32_t)(addr >> 32);
 }
 
+/* An id that no other request has. */
+static void take_id(void)
+{
+	d.id = wide || !posts ? d.id + UINT64_C(0x1000100010001) : (uint16_t)(d.id + 1);
+}
+
 /* OP of the bytes at SOURCE, or to them. */
 static void post(enum efa_io_send_op_type op, uint32_t rkey)
 {
 	struct efa_io_tx_wqe wqe = {0};
 	uint32_t phase = d.posted / d.sq.num_entries & 1;
 
-	wqe.meta.req_id = d.posted;
+	take_id();
+	wqe.meta.req_id = (uint16_t)d.id;
+	for (int i = 0; i < 3; i++)
+		wqe.meta.req_id_ex.w[i] = (uint16_t)(d.id >> (16 + 16 * i));
 	wqe.meta.ctrl1 = (uint8_t)(op | EFA_IO_TX_META_DESC_META_DESC_MASK);
 	wqe.meta.ctrl2 =
 		(uint8_t)(phase | EFA_IO_TX_META_DESC_FIRST_MASK | EFA_IO_TX_META_DESC_LAST_MASK |
@@ -137,10 +150,13 @@ static void post(enum efa_io_send_op_type op, uint32_t rkey)
 
 static void send_one(enum efa_io_send_op_type op)
 {
-	if (posts)
+	if (posts) {
 		post(op, d.peer->rkey);
-	else
-		end_post(&d.end, d.peer, op == EFA_IO_RDMA_WRITE, 1, SOURCE, BYTES);
+		return;
+	}
+	take_id();
+	d.end.qp->wr_id = d.id;
+	end_post(&d.end, d.peer, op == EFA_IO_RDMA_WRITE, 1, SOURCE, BYTES);
 }
 
 static void receive_one(void)
@@ -174,8 +190,17 @@ static int completed(struct efa_io_rx_cdesc *entry)
 	return 1;
 }
 
+static uint64_t id_of(const struct efa_io_rx_cdesc *entry)
+{
+	struct efa_io_tx_cdesc sent;
+
+	memcpy(&sent, entry, sizeof(sent));
+	return sent.common.req_id | (uint64_t)sent.req_id_ex.w[0] << 16 |
+	       (uint64_t)sent.req_id_ex.w[1] << 32 | (uint64_t)sent.req_id_ex.w[2] << 48;
+}
+
 /* The status of the next completion, which is of queue TYPE and request ID. */
-static int await_status(enum efa_io_queue_type type, uint16_t id)
+static int await_status(enum efa_io_queue_type type, uint64_t id)
 {
 	struct efa_io_rx_cdesc entry;
 	uint32_t found;
@@ -185,7 +210,10 @@ static int await_status(enum efa_io_queue_type type, uint16_t id)
 			sched_yield();
 	found = (entry.common.flags & EFA_IO_CDESC_COMMON_Q_TYPE_MASK) >> 1;
 	must(found == type && entry.common.qp_num == d.end.qp->qp_base.qp_num);
-	must(!posts || entry.common.req_id == id);
+	if (type == EFA_IO_RECV_QUEUE)
+		must(entry.common.req_id == id);
+	else if (posts || wide)
+		must(id_of(&entry) == id);
 	return entry.common.status;
 }
 
@@ -195,13 +223,13 @@ static void reap_one(void)
 	int n;
 
 	if (reads) {
-		must(await_status(EFA_IO_SEND_QUEUE, (uint16_t)(d.posted - 1)) == 0);
+		must(await_status(EFA_IO_SEND_QUEUE, d.id) == 0);
 		return;
 	}
 	do
 		n = ibv_poll_cq(d.end.cq, 1, &wc);
 	while (!n);
-	must(n == 1 && !wc.status);
+	must(n == 1 && !wc.status && wc.wr_id == d.id);
 }
 
 static uint32_t *word(uint32_t offset)
@@ -219,8 +247,8 @@ static void await_word(uint32_t value)
 /* Alone: each write, read and send arrives where it is to. */
 static void alone(void)
 {
-	/* libefa is not told of completions, and has no room after so many. */
-	uint32_t rounds = posts ? ROUNDS : END_DEPTH / 2;
+	/* libefa is not told of what others read, and has no room after so many. */
+	uint32_t rounds = posts || !reads ? ROUNDS : END_DEPTH / 2;
 
 	for (uint32_t i = 1; i <= rounds; i++) {
 		*word(SOURCE + BYTES - 4) = i;
@@ -238,7 +266,7 @@ static void alone(void)
 		post(EFA_IO_SEND, 0);
 		/* What is received is told of before that it was sent. */
 		must(await_status(EFA_IO_RECV_QUEUE, (uint16_t)(d.received - 1)) == 0);
-		must(await_status(EFA_IO_SEND_QUEUE, (uint16_t)(d.posted - 1)) == 0);
+		must(await_status(EFA_IO_SEND_QUEUE, d.id) == 0);
 		must(*word(BYTES - 4) == 3 * i);
 	}
 }
@@ -305,6 +333,7 @@ int main(int argc, char *argv[])
 	struct end_name name;
 
 	alarm(100);
+	wide = argc > 2 && !strcmp(argv[2], "wide");
 	if (!strcmp(mode, "two") || !strcmp(mode, "time")) {
 		between_two(*mode == 't' && mode[1] == 'i' ? HOPS : ROUNDS);
 		return 0;
@@ -315,12 +344,14 @@ int main(int argc, char *argv[])
 		ring_by = UNKNOWN;
 	else if (!strcmp(mode, "silent"))
 		rings = 0;
-	else if (!strcmp(mode, "polled"))
+	else if (!strcmp(mode, "polled") || !strcmp(mode, "libefa"))
 		posts = 0;
+	if (!strcmp(mode, "libefa"))
+		reads = 0;
 	open_direct(&name, &name);
 	if (!strcmp(mode, "wrong_rkey")) {
 		post(EFA_IO_RDMA_WRITE, name.rkey + 1);
-		must(await_status(EFA_IO_SEND_QUEUE, 0) ==
+		must(await_status(EFA_IO_SEND_QUEUE, d.id) ==
 		     EFA_IO_COMP_STATUS_REMOTE_ERROR_BAD_ADDRESS);
 	} else {
 		alone();

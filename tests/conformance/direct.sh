@@ -39,6 +39,14 @@ for option in --doorbell=auto --doorbell=trapped --doorbell=watched --memory=cop
 		says_not "$unknown"
 	done
 done
+# With ids of 64 bits, which libefa too then leaves to the device.
+for mode in one two polled libefa; do
+	run "$mode wide" "$srdlab" exec --profile id64 -- "$scratch/direct" $mode wide
+	run "$mode wide judged" "$srdlab" exec --profile id64 --rules law --error-exitcode 99 -- \
+		"$scratch/direct" $mode wide
+done
+run "libefa" "$srdlab" exec -- "$scratch/direct" libefa
+
 # Watched from then on, as they are where that is asked for.
 run "unknown" "$srdlab" exec -- "$scratch/direct" unknown
 says "$unknown"

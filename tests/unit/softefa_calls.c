@@ -250,6 +250,7 @@ static void queues_that_cannot_be(void **state)
 	QP(EINVAL, qp.efa.comp_mask = 1);
 	QP(EINVAL, qp.efa.reserved_98[0] = 1);
 	QP(EOPNOTSUPP, qp.efa.flags = 8);
+	QP(EOPNOTSUPP, qp.efa.flags = EFA_CREATE_QP_WITH_SQ_64_BIT_REQ_ID);
 	QP(EOPNOTSUPP, qp.efa.driver_qp_type = 1);
 	QP(EINVAL, qp.efa.sq_ring_size = 100);
 	QP(EINVAL, qp.efa.rq_ring_size = 100);

@@ -41,6 +41,25 @@ static void bytes_move(void **state)
 	assert_int_equal(post(&entry, 3, 3)->common.status, SRD_EFA_LOCAL_ERROR_INVALID_LKEY);
 }
 
+static void ids_of_64_bits(void **state)
+{
+	struct efa_io_tx_cdesc cqe;
+	struct rdma_entry entry;
+
+	make_world(IB_UVERBS_QPT_DRIVER, -1);
+	entry = rdma(EFA_IO_RDMA_WRITE, FUZZ_MEMORY + 4096, FUZZ_MEMORY, 100);
+	memcpy(entry.meta.req_id_ex, (uint16_t[]){0x1111, 0x2222, 0x3333}, 6);
+	/* Who did not ask for them may leave there what it will. */
+	memcpy(&cqe, post(&entry, 0, 0), sizeof(cqe));
+	assert_int_equal(cqe.common.req_id, 7);
+	assert_memory_equal(cqe.req_id_ex, ((uint16_t[]){0, 0, 0}), 6);
+	soft_object(w.qp)->qp.id64 = true;
+	memcpy(&cqe, post(&entry, 1, 1), sizeof(cqe));
+	assert_int_equal(cqe.common.req_id, 7);
+	assert_memory_equal(cqe.req_id_ex, ((uint16_t[]){0x1111, 0x2222, 0x3333}), 6);
+	assert_memory_equal(cqe.reserved, ((uint8_t[]){0, 0, 0, 0}), 4);
+}
+
 static void receives_say_what_came(void **state)
 {
 	struct {
@@ -171,6 +190,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(bytes_move),
+		TEST(ids_of_64_bits),
 		TEST(receives_say_what_came),
 		TEST(datagrams_have_a_header),
 		TEST(nonsense_ends_the_queue_pair),
