@@ -21,6 +21,7 @@
 #include "answer.h"
 #include "decide.h"
 #include "drain.h"
+#include "end_all.h"
 #include "engine.h"
 #include "events.h"
 #include "folder.h"
@@ -30,13 +31,14 @@
 #include "sysfs.h"
 #include "verbs/launch.h"
 
-#define NAP_SHORT     50000     /* ns, while the supervisor has to move the device itself */
-#define NAP_LONG      1000000   /* while others do */
-#define NAP_WATCH     4000000   /* while doorbells are watched that nobody rings */
-#define UNTOLD        3         /* looks */
-#define UNTOLD_SURELY 200       /* where a thread that the kernel stopped must not count */
-#define NAP_IDLE      100000000 /* while nothing is under way; processes may end unseen so long */
-#define LINGER        300000000 /* after the program, until it is said what is waited for */
+#define NAP_SHORT     50000      /* ns, while the supervisor has to move the device itself */
+#define NAP_LONG      1000000    /* while others do */
+#define NAP_WATCH     4000000    /* while doorbells are watched that nobody rings */
+#define UNTOLD        3          /* looks */
+#define UNTOLD_SURELY 200        /* where a thread that the kernel stopped must not count */
+#define NAP_IDLE      100000000  /* while nothing is under way; processes may end unseen so long */
+#define GRACE         2000000000 /* from SIGTERM to SIGKILL, after a script has failed */
+#define LINGER        300000000  /* after the program, until it is said what is waited for */
 
 /* Signals that mean something to the supervisor: to the program they are what they were. */
 static const int signals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD};
@@ -44,11 +46,12 @@ static const int signals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD};
 
 struct supervisor {
 	pid_t child;
-	bool ignored[NUM_SIGNALS];         /* by who started us: nohup, a shell without jobs */
-	bool ended;                        /* the program has, with ... */
-	int status;                        /* ... this */
-	bool told;                         /* that others have not */
-	uint64_t since;                    /* real ns */
+	bool ignored[NUM_SIGNALS]; /* by who started us: nohup, a shell without jobs */
+	bool ended;                /* the program has, with ... */
+	int status;                /* ... this */
+	bool told;                 /* that others have not */
+	uint64_t since;            /* real ns */
+	uint64_t ending;           /* real ns, since when all are told to end; 0: they are not */
 	uint32_t slot[SOFT_MAX_PROCESSES]; /* generation that pidfd is of */
 	int pidfd[SOFT_MAX_PROCESSES];
 	uint64_t called;
@@ -363,10 +366,20 @@ static void tell_of_lingering(struct supervisor *s, const struct srd_launch_opti
 		     "their devices go with this one (SIGINT ends that)");
 }
 
+/* What they would go on to show is not what the script was to make of them. */
+static void end_all(struct supervisor *s)
+{
+	if (!s->ending) {
+		s->ending = now();
+		s->told = true; /* nobody needs to be told who is waited for */
+		soft_signal_all(SIGTERM);
+	} else if (now() - s->ending > GRACE) {
+		soft_signal_all(SIGKILL);
+	}
+}
+
 static int supervise(struct supervisor *s, const struct srd_launch_options *options)
 {
-	bool ended = false;
-
 	s->nap = NAP_LONG;
 	for (;;) {
 		uint32_t seen = __atomic_load_n(&soft.group->wake, __ATOMIC_ACQUIRE);
@@ -374,11 +387,8 @@ static int supervise(struct supervisor *s, const struct srd_launch_options *opti
 
 		if (all_ended(s))
 			break;
-		/* What it would go on to show is not what the script was to make of it. */
-		if (!ended && !s->ended && soft_answer_failed()) {
-			kill(s->child, SIGTERM);
-			ended = true;
-		}
+		if (soft_answer_failed())
+			end_all(s);
 		bury(s);
 		active = under_way(s);
 		if (active) {

@@ -187,8 +187,9 @@ local commands = {
 				group = "What runs", help = "The seed of every choice that is random." },
 			{ "script", repeated = true, kind = "text", arg = "FILE", complete = "file", group = "What runs",
 				help = "A Lua script over the program: its functions are called as devices, queue pairs "
-					.. "and requests appear, and make requests wait, fail, be lost or come late, receivers "
-					.. "not ready, devices die. See docs/device.md. Given by the first of a group." },
+					.. "and requests appear, and make requests wait, fail, be lost or come late (by the wall "
+					.. "clock), receivers not ready, devices die. See docs/device.md. Given by the first "
+					.. "of a group." },
 			{ "decisions", kind = "text", arg = "FILE", complete = "file", group = "Reports",
 				help = "Write down what the device decided and when, for srdlab replay." },
 			{ "devices", repeated = true, kind = "number", arg = "N", default = "0", range = { 0, 64 }, group = "Where it runs",
@@ -198,8 +199,9 @@ local commands = {
 				help = "Programs that are run with the same NAME reach one another, each on devices of its "
 					.. "own, as on different machines. Profile and seed are those of the first." },
 			{ "clock", repeated = true, kind = "text", arg = "CLOCK", default = "auto", group = "What runs",
-				help = "auto: timers take real time, and a program that waits without calling is helped "
-					.. "after a millisecond. called: the device moves in the program's calls only, so that a "
+				help = "auto: timers, and delays that were asked for, take real time (the fabric's latency does "
+					.. "not), and a program that waits without calling is helped after a millisecond. "
+					.. "called: the device moves in the program's calls only, so that a "
 					.. "run of one thread is repeated exactly by its seed; a program that never polls "
 					.. "waits for ever." },
 			{ "doorbell", repeated = true, kind = "text", arg = "HOW", default = "auto", group = "What runs",

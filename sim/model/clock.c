@@ -62,16 +62,17 @@ bool srd_model_busy(const struct srd_model *m)
 
 bool srd_model_next_is_timer(const struct srd_model *m)
 {
+	const struct srd_request *r;
 	uint32_t payload;
-	uint8_t phase;
 
 	if (srd_heap_next_time(m->heap) == UINT64_MAX)
 		return false;
 	payload = srd_heap_next_payload(m->heap);
 	if (payload & SRD_EVENT_PACKET)
 		return false;
-	phase = m->request[payload].phase;
-	return phase == SRD_PHASE_RNR_TIMER || phase == SRD_PHASE_TIMEOUT;
+	r = &m->request[payload];
+	return r->phase == SRD_PHASE_RNR_TIMER || r->phase == SRD_PHASE_TIMEOUT ||
+	       r->faults & SRD_FAULTED_LATE;
 }
 
 /* Take the first event, which must be there, and let it happen. */

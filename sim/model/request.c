@@ -266,9 +266,12 @@ void srd_request_complete(struct srd_model *m, struct srd_request *r)
 /* Whether R, which would go on now, is delayed, once: then it goes on from PHASE later. */
 static bool delayed(struct srd_model *m, struct srd_request *r, enum srd_phase phase)
 {
-	if (likely(!(r->faults & SRD_FAULTED_DELAY)))
+	if (likely(!(r->faults & (SRD_FAULTED_DELAY | SRD_FAULTED_LATE))))
 		return false;
-	r->faults &= (uint8_t)~SRD_FAULTED_DELAY;
+	r->faults &= (uint8_t)~SRD_FAULTED_LATE;
+	if (!(r->faults & SRD_FAULTED_DELAY))
+		return false;
+	r->faults = (uint8_t)((r->faults & ~SRD_FAULTED_DELAY) | SRD_FAULTED_LATE);
 	srd_fault_event(m, r, SRD_LAB_DELAY);
 	srd_request_schedule(m, r, phase, m->state->now + r->delay);
 	return true;

@@ -238,6 +238,7 @@ struct srd_rx_descriptor {
 #define SRD_FAULTED_DUPLICATE 0x4
 #define SRD_FAULTED_DELAY     0x8
 #define SRD_FAULTED_FAIL      0x10
+#define SRD_FAULTED_LATE      0x20 /* the delay is under way */
 
 /* A fault on a request that is not posted yet. */
 struct srd_planned_fault {

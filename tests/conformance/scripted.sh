@@ -244,6 +244,34 @@ END
 )"
 want "a log that a terminal can take" "a�b�	0," "$(errors)"
 
+# All of it ends, also what takes no notice of SIGTERM and what no device was in.
+want "a program that does not want to end" "2 " "$(under -- sh -c '
+	trap "" TERM
+	sleep 1000 &
+	"$0" reads 1 >/dev/null
+	while :; do
+		sleep 1000
+	done' "$steered" <<'END'
+srd.on_request(function()
+	error "enough"
+end)
+END
+)"
+want "and why it does" "3: enough," "$(errors)"
+
+# A delay takes its time, where time is real.
+late() {
+	under --clock "$1" -- "$steered" "$2" 1 1000 <<'END'
+srd.on_request(function(r)
+	r:delay "1000s"
+end)
+END
+}
+for what in reads sends; do
+	want "$what that are late" "0 1 missing," "$(late auto $what)"
+	want "$what that are late, by calls" "0 1 0," "$(late called $what)"
+done
+
 "$srdlab" exec --script /no/such/script -- true 2>/dev/null
 want "no script" 2 $?
 "$srdlab" exec --group "s$$" -- sh -c 'env -u LD_PRELOAD "$0" exec --group "$1" --script "$2" -- true' \

@@ -227,7 +227,10 @@ static inline int srdlab_duplicate(srdlab_request_t request)
 	return srdlab_fault(request, SRDLAB_DUPLICATE, 0);
 }
 
-/* It arrives, or where it has arrived completes, so many ns later. EINVAL: more than a year. */
+/*
+ * It arrives, or where it has arrived completes, so many ns later. EINVAL: more than a year. Real
+ * ns, but with --clock called at the next call; the fabric's latency is virtual and takes none.
+ */
 static inline int srdlab_delay(srdlab_request_t request, uint64_t ns)
 {
 	return srdlab_fault(request, SRDLAB_DELAY, ns);
