@@ -13,7 +13,7 @@ static struct srd_comp_channel *create_comp_channel(struct srd_verbs *verbs,
 
 	if (!channel)
 		return NULL;
-	channel->ibv = ibv_create_comp_channel(hw->ibv);
+	channel->ibv = ibv_create_comp_channel(hw_ibv(context));
 	if (!channel->ibv)
 		return hw_object_discard(channel);
 	channel->srd.handle = hw_object_add(hw, HW_CHANNEL, &channel->object);

@@ -2,27 +2,94 @@
 /* The device and its protection domains. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "hw_config.h"
 #include "efa.h"
+#include "softefa/lab.h"
+
+/* The number of the laboratory's device NAME (mock0, mock1, ...); UINT32_MAX: it is none. */
+static uint32_t number_of(const char *name)
+{
+	static const char prefix[] = "mock";
+	char *end;
+	unsigned long number;
+
+	if (!name)
+		return 0;
+	if (strncmp(name, prefix, sizeof(prefix) - 1))
+		return UINT32_MAX;
+	number = strtoul(name + sizeof(prefix) - 1, &end, 10);
+	return *end || number > HW_MAX_MORE ? UINT32_MAX : (uint32_t)number;
+}
+
+/*
+ * Where hosts have devices: as the device counts them, the first of each has its host's number
+ * and the others come from the top. ENODEV: there is no such device.
+ */
+static int device_number(struct hw *hw, uint32_t host, const char *name, uint32_t *device)
+{
+	uint32_t number = number_of(name), at = 0;
+
+	if (number == UINT32_MAX || (hw->devices && number >= hw->devices))
+		return ENODEV;
+	*device = host;
+	if (!number && host + hw->num_more >= hw->lab->max_hosts)
+		return ENODEV;
+	if (!number) {
+		hw->num_hosts = host >= hw->num_hosts ? host + 1 : hw->num_hosts;
+		return 0;
+	}
+	while (at < hw->num_more && (hw->more[at].host != host || hw->more[at].number != number))
+		at++;
+	*device = hw->lab->max_hosts - 1 - at;
+	if (at < hw->num_more)
+		return 0;
+	if (at == HW_MAX_MORE || *device < hw->num_hosts)
+		return ENODEV;
+	hw->more[hw->num_more++] = (struct hw_more){host, number};
+	return 0;
+}
+
+/* 0: the table's own is taken. */
+static int open_own(struct hw *hw, struct hw_context *context, const char *name)
+{
+	int err = device_number(hw, context->srd.host, name, &context->srd.host);
+
+	if (err)
+		return err;
+	hw->lab->next_device(context->srd.host);
+	context->ibv = ibv_open_device(hw->ibv->device);
+	err = errno;
+	hw->lab->next_device(0);
+	return context->ibv ? 0 : err ? err : EIO;
+}
 
 static struct srd_context *open_device(struct srd_verbs *verbs, uint32_t host, const char *name)
 {
 	struct hw *hw = to_hw(verbs);
 	const char *own = ibv_get_device_name(hw->ibv->device);
 	struct hw_context *context;
+	int err = 0;
 
-	if (name && strcmp(name, own)) {
+	if (!hw->lab && name && strcmp(name, own)) {
 		errno = ENODEV;
 		return NULL;
 	}
 	context = hw_object_new(sizeof(*context));
 	if (!context)
 		return NULL;
-	context->srd.handle = hw_object_add(hw, HW_CONTEXT, &context->object);
+	context->ibv = hw->ibv;
 	context->srd.host = host;
-	snprintf(context->srd.name, sizeof(context->srd.name), "%s", own);
+	if (hw->lab)
+		err = open_own(hw, context, name);
+	if (err) {
+		errno = err;
+		return hw_object_discard(context);
+	}
+	context->srd.handle = hw_object_add(hw, HW_CONTEXT, &context->object);
+	snprintf(context->srd.name, sizeof(context->srd.name), "%s", name ? name : own);
 	return &context->srd;
 }
 
@@ -32,6 +99,8 @@ static int close_device(struct srd_verbs *verbs, struct srd_context *srd)
 
 	if (context->children)
 		return EBUSY;
+	if (context->ibv != to_hw(verbs)->ibv)
+		ibv_close_device(context->ibv);
 	hw_object_free(to_hw(verbs), HW_CONTEXT, &context->object);
 	return 0;
 }
@@ -40,7 +109,7 @@ static int query_device(struct srd_verbs *verbs, struct srd_context *context,
 			struct srd_device_attr *attr)
 {
 	struct ibv_device_attr ibv = {0};
-	int err = ibv_query_device(to_hw(verbs)->ibv, &ibv);
+	int err = ibv_query_device(hw_ibv(context), &ibv);
 
 	if (err)
 		return err;
@@ -76,7 +145,7 @@ static int efa_query_device(struct srd_verbs *verbs, struct srd_context *context
 			    struct srd_efa_device_attr *attr)
 {
 	struct efadv_device_attr efa = {0};
-	int err = efadv_query_device(to_hw(verbs)->ibv, &efa, sizeof(efa));
+	int err = efadv_query_device(hw_ibv(context), &efa, sizeof(efa));
 
 	if (err)
 		return err;
@@ -97,7 +166,7 @@ static int query_port(struct srd_verbs *verbs, struct srd_context *context, uint
 		      struct srd_port_attr *attr)
 {
 	struct ibv_port_attr ibv = {0};
-	int err = ibv_query_port(to_hw(verbs)->ibv, port_num, &ibv);
+	int err = ibv_query_port(hw_ibv(context), port_num, &ibv);
 
 	if (err)
 		return err;
@@ -119,7 +188,7 @@ static int query_gid(struct srd_verbs *verbs, struct srd_context *context, uint8
 	union ibv_gid ibv;
 
 	errno = 0;
-	if (ibv_query_gid(to_hw(verbs)->ibv, port_num, index, &ibv))
+	if (ibv_query_gid(hw_ibv(context), port_num, index, &ibv))
 		return errno ? errno : EINVAL;
 	memcpy(gid->raw, ibv.raw, sizeof(gid->raw));
 	return 0;
@@ -132,7 +201,7 @@ static struct srd_pd *alloc_pd(struct srd_verbs *verbs, struct srd_context *cont
 
 	if (!pd)
 		return NULL;
-	pd->ibv = ibv_alloc_pd(hw->ibv);
+	pd->ibv = ibv_alloc_pd(hw_ibv(context));
 	if (!pd->ibv)
 		return hw_object_discard(pd);
 	pd->srd.handle = hw_object_add(hw, HW_PD, &pd->object);

@@ -16,6 +16,7 @@
 #include <infiniband/verbs.h>
 
 #include <srdlab/annotate.h>
+#include <srdlab/chooser.h>
 #include <srdlab/verbs.h>
 #include "verbs/backend.h"
 
@@ -38,20 +39,40 @@ struct hw_object {
 
 TAILQ_HEAD(hw_list, hw_object);
 
+/* A further device of a host of the laboratory's. */
+#define HW_MAX_MORE 64
+
+struct hw_more {
+	uint32_t host;
+	uint32_t number;
+};
+
 struct hw {
 	struct srd_verbs verbs;
 	struct ibv_context *ibv;
 	struct hw_list objects[HW_NUM_KINDS];
 	uint32_t last_handle[HW_NUM_KINDS];
 	const struct srdlab_faults *faults; /* of the software device; NULL: it is none */
-	uint64_t opened;                    /* CLOCK_MONOTONIC, ns */
+	const struct soft_lab_calls
+		*lab;                /* its time and its profile are ours; NULL: they are not */
+	uint64_t seen;               /* entries, for its wait */
+	struct srd_stream device;    /* its events, before they have our handles ... */
+	struct srd_stream *stream;   /* ... and where they go then */
+	struct srd_chooser chooser;  /* the same of what it asks */
+	struct srd_chooser *chooses; /* NULL: nobody */
+	uint32_t devices;            /* at most, of a host of the laboratory's; 0: any */
+	uint32_t num_hosts;          /* of it that have a first device */
+	struct hw_more more[HW_MAX_MORE]; /* devices that are not */
+	uint32_t num_more;
+	uint64_t opened;     /* CLOCK_MONOTONIC, ns */
 	uint64_t idle_since; /* table time of the first wait since something arrived; 0: none */
 };
 
 struct hw_context {
 	struct hw_object object;
 	struct srd_context srd;
-	uint32_t children; /* protection domains and completion queues */
+	struct ibv_context *ibv; /* the table's, or where hosts have devices, its own */
+	uint32_t children;       /* protection domains and completion queues */
 };
 
 struct hw_pd {
@@ -133,6 +154,11 @@ static inline struct hw *to_hw(struct srd_verbs *verbs)
 	return (struct hw *)verbs;
 }
 
+static inline struct ibv_context *hw_ibv(struct srd_context *context)
+{
+	return HW_OF(hw_context, context)->ibv;
+}
+
 /* A zeroed object of SIZE bytes, on no list yet; NULL with ENOMEM. */
 void *hw_object_new(size_t size);
 /* Free one that never came to be; returns NULL and keeps errno. */
@@ -154,8 +180,13 @@ void hw_channel_fill(struct srd_verbs *verbs);
 void hw_clock_fill(struct srd_verbs *verbs);
 void hw_lab_fill(struct srd_verbs *verbs);
 
+/* What is to be had where the software device has a laboratory. */
+#define HW_CAN_LAB (SRD_VERBS_CAN_FABRIC | SRD_VERBS_CAN_VIRTUAL_TIME | SRD_VERBS_CAN_HOSTS)
+
 /* SRD_VERBS_CAN_... of an EFA device, with what is loaded beside it. */
 uint32_t hw_lab_can(void);
+/* Of the software device, where its group can have a laboratory; NULL. */
+const struct soft_lab_calls *hw_lab_calls(void);
 /* A queue pair that is made, with DEPTH requests at most: false with ENOMEM. */
 bool hw_sent_open(struct hw *hw, struct hw_sent *sent, uint32_t depth);
 void hw_sent_close(struct hw_sent *sent);

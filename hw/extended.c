@@ -11,8 +11,8 @@
 #include "hw_config.h"
 #include "efa.h"
 
-static struct ibv_cq_ex *create_ibv_cq(struct hw *hw, const struct srd_cq_init_attr_ex *attr,
-				       struct hw_cq *cq)
+static struct ibv_cq_ex *create_ibv_cq(struct srd_context *context,
+				       const struct srd_cq_init_attr_ex *attr, struct hw_cq *cq)
 {
 	struct ibv_cq_init_attr_ex ibv = {
 		.cqe = attr->cqe,
@@ -37,7 +37,7 @@ static struct ibv_cq_ex *create_ibv_cq(struct hw *hw, const struct srd_cq_init_a
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
-	return efadv_create_cq(hw->ibv, &ibv, &efadv, sizeof(efadv));
+	return efadv_create_cq(hw_ibv(context), &ibv, &efadv, sizeof(efadv));
 }
 
 static struct srd_cq *create_cq_ex(struct srd_verbs *verbs, struct srd_context *context,
@@ -48,7 +48,7 @@ static struct srd_cq *create_cq_ex(struct srd_verbs *verbs, struct srd_context *
 
 	if (!cq)
 		return NULL;
-	cq->ex = create_ibv_cq(hw, attr, cq);
+	cq->ex = create_ibv_cq(context, attr, cq);
 	if (!cq->ex)
 		return hw_object_discard(cq);
 	cq->ibv = ibv_cq_ex_to_cq(cq->ex);

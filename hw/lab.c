@@ -14,6 +14,7 @@
 #include <srdlab/lab.h>
 #include "verbs/alloc.h"
 #include "efa.h"
+#include "softefa/lab.h"
 
 static int read_counter(const char *folder, const char *name, uint64_t *value)
 {
@@ -53,9 +54,18 @@ static const struct srdlab_faults *find_faults(void)
 	return dlsym(RTLD_DEFAULT, "srdlab_fault_calls");
 }
 
+const struct soft_lab_calls *hw_lab_calls(void)
+{
+	const struct soft_lab_calls *calls = dlsym(RTLD_DEFAULT, SOFT_LAB_CALLS);
+
+	return calls && calls->profile_size == sizeof(struct srd_profile) && calls->offered()
+		       ? calls
+		       : NULL;
+}
+
 uint32_t hw_lab_can(void)
 {
-	return find_faults() ? SRD_VERBS_CAN_FAULTS : 0;
+	return (find_faults() ? SRD_VERBS_CAN_FAULTS : 0) | (hw_lab_calls() ? HW_CAN_LAB : 0);
 }
 
 static uint64_t *sent_at(const struct hw_sent *sent, uint64_t number)
@@ -139,13 +149,71 @@ static int fault(const struct hw *hw, const struct srd_lab *command, bool by_id)
 	return hw->faults->fault(request, command->kind, amount(command));
 }
 
+/* On all devices of the command's host. */
+static int on_host(const struct hw *hw, struct srd_lab *command)
+{
+	const uint32_t host = command->host;
+	const bool one = command->kind == SRD_LAB_SET;
+	uint64_t sum;
+	int err;
+
+	if ((one || command->kind == SRD_LAB_COUNTER) && !command->name)
+		return EINVAL;
+	err = hw->lab->command(command, 0);
+	sum = command->value;
+	for (uint32_t i = 0; !err && !one && i < hw->num_more; i++) {
+		if (hw->more[i].host != host)
+			continue;
+		command->host = hw->lab->max_hosts - 1 - i;
+		err = hw->lab->command(command, 0);
+		sum += command->value;
+	}
+	command->host = host;
+	command->value = sum;
+	return err;
+}
+
+/* Of the requests with its id the oldest that the device has, or the one of that number. */
+static int locate(const struct hw *hw, struct srd_lab *command)
+{
+	const uint64_t ordinal = command->ordinal;
+	const struct hw_qp *qp;
+	srdlab_request_t next;
+	uint64_t back;
+	int err = ENOENT;
+
+	if (!command->qp)
+		return EINVAL;
+	qp = HW_OF(hw_qp, command->qp);
+	next = hw->faults->next(qp->ibv, 1);
+	if (!next.qp)
+		return EINVAL;
+	if (command->flags & SRD_LAB_BY_ORDINAL)
+		return hw->lab->command(command, next.qp);
+	back = qp->sent.posted < HW_SENT ? qp->sent.posted : HW_SENT;
+	for (; err == ENOENT && back; back--) {
+		if (*sent_at(&qp->sent, qp->sent.posted - back) != command->wr_id)
+			continue;
+		command->ordinal = next.number - back;
+		err = hw->lab->command(command, next.qp);
+	}
+	command->ordinal = ordinal;
+	return err;
+}
+
 static int lab(struct srd_verbs *verbs, struct srd_lab *command)
 {
 	struct hw *hw = to_hw(verbs);
 
 	switch (command->kind) {
 	case SRD_LAB_COUNTER:
-		return counter(hw, command);
+		return hw->lab ? on_host(hw, command) : counter(hw, command);
+	case SRD_LAB_SET:
+	case SRD_LAB_KILL:
+	case SRD_LAB_RESTART:
+		return hw->lab ? on_host(hw, command) : EOPNOTSUPP;
+	case SRD_LAB_LOCATE:
+		return hw->lab ? locate(hw, command) : EOPNOTSUPP;
 	case SRD_LAB_HOLD:
 	case SRD_LAB_RELEASE:
 	case SRD_LAB_FAIL:

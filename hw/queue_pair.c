@@ -20,7 +20,7 @@ static struct srd_cq *create_cq(struct srd_verbs *verbs, struct srd_context *con
 	cq = hw_object_new(sizeof(*cq));
 	if (!cq)
 		return NULL;
-	cq->ibv = ibv_create_cq(hw->ibv, (int)cqe, NULL, NULL, 0);
+	cq->ibv = ibv_create_cq(hw_ibv(context), (int)cqe, NULL, NULL, 0);
 	if (!cq->ibv)
 		return hw_object_discard(cq);
 	cq->srd.handle = hw_object_add(hw, HW_CQ, &cq->object);
@@ -137,7 +137,7 @@ static bool to_efadv_attr(const struct srd_efa_qp_init_attr *efa, struct efadv_q
 #endif
 }
 
-static struct ibv_qp *create_ibv_qp(struct hw *hw, struct srd_qp_init_attr_ex *attr,
+static struct ibv_qp *create_ibv_qp(struct ibv_context *on, struct srd_qp_init_attr_ex *attr,
 				    const struct srd_efa_qp_init_attr *efa)
 {
 	struct ibv_qp_init_attr_ex ibv = {
@@ -159,7 +159,7 @@ static struct ibv_qp *create_ibv_qp(struct hw *hw, struct srd_qp_init_attr_ex *a
 		return NULL;
 	}
 	if (!efa) {
-		qp = ibv_create_qp_ex(hw->ibv, &ibv);
+		qp = ibv_create_qp_ex(on, &ibv);
 		attr->cap = from_ibv_cap(&ibv.cap);
 		return qp;
 	}
@@ -172,7 +172,7 @@ static struct ibv_qp *create_ibv_qp(struct hw *hw, struct srd_qp_init_attr_ex *a
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
-	qp = efadv_create_qp_ex(hw->ibv, &ibv, &efadv, sizeof(efadv));
+	qp = efadv_create_qp_ex(on, &ibv, &efadv, sizeof(efadv));
 	/* libefa writes the granted depths even where a later step fails. */
 	attr->cap = from_ibv_cap(&ibv.cap);
 	return qp;
@@ -187,7 +187,7 @@ static struct srd_qp *create_qp_ex(struct srd_verbs *verbs, struct srd_context *
 
 	if (!qp)
 		return NULL;
-	qp->ibv = create_ibv_qp(hw, attr, efa);
+	qp->ibv = create_ibv_qp(hw_ibv(context), attr, efa);
 	if (!qp->ibv)
 		return hw_object_discard(qp);
 	if (!hw_sent_open(hw, &qp->sent, attr->cap.max_send_wr)) {

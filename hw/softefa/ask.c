@@ -30,8 +30,7 @@ void soft_ask_wake(uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* The queue pair that NAME is of; NULL: it is gone. */
-static struct soft_object *named(uint64_t name)
+struct soft_object *soft_qp_named(uint64_t name)
 {
 	uint32_t handle = (uint32_t)name;
 	struct soft_object *qp = soft_object(handle < SOFT_MAX_OBJECTS ? handle : 0);
@@ -86,7 +85,7 @@ static void warn_of_duplicates(void)
 /* A command about a queue pair, or a request of it. */
 static int on_queue_pair(struct srd_launch_command *command)
 {
-	struct soft_object *qp = named(command->qp);
+	struct soft_object *qp = soft_qp_named(command->qp);
 	struct srd_lab lab = {
 		.kind = (enum srd_lab_kind)command->kind,
 		.flags = SRD_LAB_BY_ORDINAL,

@@ -29,6 +29,9 @@ void soft_ask_time(void);
 int soft_lab(struct srd_launch_command *command);
 
 /* The name of QP in commands. */
+/* The queue pair of that name; NULL: it is gone. */
+struct soft_object *soft_qp_named(uint64_t name);
+
 static inline uint64_t soft_qp_name(const struct soft_object *qp)
 {
 	return (uint64_t)qp->name << 32 | soft_handle(qp);

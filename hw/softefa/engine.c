@@ -210,7 +210,8 @@ void soft_cq_doorbell(struct soft_object *object)
 	cq->sequence = CQ_DB_SEQUENCE(word);
 	cq->armed = true;
 	soft.group->armed++;
-	if ((uint16_t)(cq->arrivals - word))
+	if ((uint16_t)(cq->arrivals - word) &&
+	    srd_model_profile(&soft.model)->notify == SRD_PROFILE_NOTIFY_PENDING)
 		cq_event(object);
 }
 
@@ -307,6 +308,13 @@ bool soft_busy(void)
 	return srd_model_busy(&soft.model) || soft.group->script.alarm;
 }
 
+static bool paced;
+
+void soft_engine_pace(bool on)
+{
+	paced = on;
+}
+
 uint32_t soft_run(const struct soft_object *cq)
 {
 	uint32_t events = 0, before = cq ? cq->cq.arrivals : 0;
@@ -314,6 +322,8 @@ uint32_t soft_run(const struct soft_object *cq)
 	bool leapt = false;
 	uint64_t time;
 
+	if (paced)
+		return 0;
 	if (left)
 		return run_again(left);
 	/* A script may set one alarm after the other: whoever polls is to see time pass. */

@@ -32,6 +32,8 @@ void soft_cq_doorbell(struct soft_object *cq);
  * that could happen now. Returns how many events took place.
  */
 uint32_t soft_run(const struct soft_object *cq);
+/* From now on, for this process: it is moved by soft_run, or by its laboratory alone (lab.h). */
+void soft_engine_pace(bool paced);
 /* Whether there may be anything that could happen, at once or in time: no lock is needed. */
 bool soft_busy(void);
 /* Doorbells of queue pairs that nobody tells of. */

@@ -32,7 +32,8 @@ static struct entry {
 	uint32_t file;    /* of a device; 0: none */
 	uint32_t channel; /* object; 0: none */
 	uint16_t number;
-	ino_t inode; /* of what was opened: it may be closed without a word to us */
+	uint16_t host; /* counted from the group's first one */
+	ino_t inode;   /* of what was opened: it may be closed without a word to us */
 } fds[MAX_FDS];
 
 /* The device that a fork took from this process. */
@@ -69,7 +70,14 @@ uint32_t soft_first_host(void)
 
 uint32_t soft_host_of_fd(int fd)
 {
-	return soft_first_host() + fds[fd].number;
+	return soft_first_host() + fds[fd].host;
+}
+
+static uint32_t next_host;
+
+void soft_device_next(uint32_t host)
+{
+	next_host = host;
 }
 
 /*
@@ -186,6 +194,7 @@ static ino_t inode_of(int fd)
 
 int soft_device_open(int number)
 {
+	uint32_t host = next_host ? next_host : (uint32_t)number;
 	char path[192];
 	int err = soft_attach(), fd;
 
@@ -201,10 +210,11 @@ int soft_device_open(int number)
 	if (!err)
 		err = soft_turn(SOFT_COMMAND, SOFT_COMMAND_OPEN + (uint32_t)number);
 	if (!err) {
-		err = srd_model_device_open(&soft.model, soft_first_host() + (uint32_t)number);
+		err = srd_model_device_open(&soft.model, soft_first_host() + host);
 		if (!err) {
 			fds[fd] = (struct entry){.file = ++soft.group->next_file,
 						 .number = (uint16_t)number,
+						 .host = (uint16_t)host,
 						 .inode = inode_of(fd)};
 			soft_context_opened(fds[fd].file, soft_host_of_fd(fd));
 			soft_ask_device(soft_host_of_fd(fd));
@@ -286,7 +296,7 @@ void soft_fd_close(int fd)
 	if (fd < 0 || fd >= MAX_FDS)
 		return;
 	file = fds[fd].file;
-	host = soft_first_host() + fds[fd].number;
+	host = soft_host_of_fd(fd);
 	fds[fd] = (struct entry){0};
 	if (!file || has_another_fd(file))
 		return;

@@ -16,6 +16,9 @@ void soft_device_stat(int number, struct stat *st);
 
 /* A descriptor for device NUMBER, or -1 with errno. */
 int soft_device_open(int number);
+/* From now on a device that is opened is that of HOST, as the model counts from this group's
+ * first one; 0: as its number says. */
+void soft_device_next(uint32_t host);
 /* The device behind FD, -1: it is none; and its file, 0: it has none. */
 int soft_device_of_fd(int fd);
 uint32_t soft_file_of_fd(int fd);

@@ -172,6 +172,26 @@ void srd_model_attach(struct srd_model *m, void *arena)
 	model_attach(m, arena);
 }
 
+int srd_model_reset(struct srd_model *m, const struct srd_profile *profile, uint64_t seed)
+{
+	const struct srd_layout have = m->state->layout;
+	const struct srd_model before = *m;
+	struct srd_layout need;
+
+	layout_make(&need, profile, have.blocks_size);
+	for (int i = 0; i < SRD_NUM_POOLS; i++)
+		if (need.capacity[i] > have.capacity[i])
+			return ENOSPC;
+	if (need.qpn_slots > have.qpn_slots)
+		return ENOSPC;
+	model_init(m, m->state, &have, profile, seed);
+	m->stream = before.stream;
+	m->chooser = before.chooser;
+	m->memory = before.memory;
+	m->sink = before.sink;
+	return 0;
+}
+
 /* Bytes of the arena that this model has written to, near enough. */
 static uint64_t arena_used(const struct srd_model_state *state)
 {

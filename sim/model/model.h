@@ -201,6 +201,11 @@ uint64_t srd_model_arena_size(const struct srd_profile *profile);
 void srd_model_init(struct srd_model *model, void *arena, const struct srd_profile *profile,
 		    uint64_t seed);
 void srd_model_attach(struct srd_model *model, void *arena);
+/*
+ * A fresh model in the arena of MODEL, as srd_model_init makes it, with the callbacks of before;
+ * other views of the arena stay good. ENOSPC: PROFILE has more objects than there is room for.
+ */
+int srd_model_reset(struct srd_model *model, const struct srd_profile *profile, uint64_t seed);
 
 const struct srd_profile *srd_model_profile(const struct srd_model *model);
 

@@ -56,7 +56,7 @@ int srd_cli_lab(const struct srd_cli_lab *lab, const struct srd_cli_judge *judge
 	config->backend = srd_cli_backend(lab->backend, error);
 	if (!config->backend)
 		return error->code;
-	if (lab->device && config->backend->can & SRD_VERBS_CAN_FABRIC)
+	if (lab->device && config->backend->can & SRD_VERBS_CAN_HOSTS)
 		return srd_error_set(
 			error, -EINVAL,
 			"--device names one that a machine has, and the %s backend makes "

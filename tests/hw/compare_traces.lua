@@ -1,8 +1,9 @@
 -- Two traces of the same scenarios, by different backends: do they say the same?
--- usage: lua compare_traces.lua SRDLAB SPEC_DIR FIRST SECOND [--in-order] [--prove]
+-- usage: lua compare_traces.lua SRDLAB SPEC_DIR FIRST SECOND [--in-order] [--timed] [--prove]
 --   FIRST, SECOND  of FIRST.trace and FIRST.json, which one run has written; compared are the
 --                  scenarios that both hold
---   --in-order     messages arrived in the order of their posts in both
+--   --in-order     messages arrived in the same order in both
+--   --timed        and all happened at the same virtual time
 --   --prove        besides: changes in the second trace are found, each by its name
 --
 -- Compared are, a scenario each:
@@ -10,7 +11,7 @@
 --   objects, in the order of their creation, and that of their destruction;
 --   calls that fail, in order;
 --   completions and results of ops, as a set a queue pair.
--- Left out are times, polls, what the device tells (packets, places, entries) and the rounds
+-- Left out are times (but for --timed), polls, what the device tells (packets, places, entries) and the rounds
 -- of the scheduler. What the backend chooses (handles, numbers of queue pairs, addresses,
 -- keys, GIDs) stands for the object that it names: "key of mr 2", "key of nothing". The line
 -- that finds a completion is a matter of time, and so, but for --in-order, is which receive
@@ -18,18 +19,20 @@
 -- One EFA device has all hosts, and a GID of each on the mock. So an address handle stands for
 -- its domain, and how many there are of one is left out; a sender's number, which several
 -- hosts of the mock may have, is to be that of one of them.
-local srdlab, spec, in_order, prove = arg[1], arg[2], false, false
+local srdlab, spec, in_order, timed, prove = arg[1], arg[2], false, false, false
 for i = 5, #arg do
 	in_order = in_order or arg[i] == "--in-order"
+	timed = timed or arg[i] == "--timed"
 	prove = prove or arg[i] == "--prove"
 end
 
 -- ---- reading ----
 
 local function event_of(line)
-	local host, object, handle, name, rest = line:match "^ *[%d.]+ h(%d+) +(%l+) (%d+) +([%l_]+) *(.*)$"
+	local time, host, object, handle, name, rest =
+		line:match "^ *([%d.]+) h(%d+) +(%l+) (%d+) +([%l_]+) *(.*)$"
 	if not host then
-		host, name, rest = line:match "^ *[%d.]+ h(%d+) +([%l_]+) *(.*)$"
+		time, host, name, rest = line:match "^ *([%d.]+) h(%d+) +([%l_]+) *(.*)$"
 	end
 	if not host then
 		return nil
@@ -38,6 +41,10 @@ local function event_of(line)
 	for field, value in rest:gmatch "([%w_]+)=(%S*)" do
 		event.fields[field] = value
 		event.order[#event.order + 1] = field
+	end
+	if timed then
+		event.fields.at = time
+		event.order[#event.order + 1] = "at"
 	end
 	return event
 end
@@ -50,7 +57,7 @@ local function read_report(path)
 			line:match '^{"file":"([^"]*)","name":"(.*)","line":(%d+),"seed":.*"verdict":"(%l+)"'
 		if verdict and verdict ~= "skipped" then
 			cases[#cases + 1] = { name = ("%s:%s: %s"):format(file, number, name), verdict = verdict,
-				runs = math.max(1, math.tointeger(line:match '"orders":(%d+)')) }
+				has_orders = not line:find '"orders":0,' }
 		end
 	end
 	return cases
@@ -73,15 +80,16 @@ end
 local function read(path)
 	local cases = read_report(path .. ".json")
 	local pipe = assert(io.popen(("'%s' show --no-summary%s '%s.trace'"):format(srdlab, wanted(), path)))
-	local at, runs = 0, 0
+	local at, index = 0, nil
 	for line in pipe:lines() do
 		local event = event_of(line)
 		if event and event.name == "scenario_begin" then
-			if runs == 0 then
+			-- One run after the other where a scenario asks for every order: the last is compared.
+			if at == 0 or not cases[at].has_orders or event.fields.index ~= index then
 				at = at + 1
-				runs = assert(cases[at], "the trace has more scenarios than the report").runs
+				assert(cases[at], "the trace has more scenarios than the report")
 			end
-			runs = runs - 1
+			index = event.fields.index
 			cases[at].events = {}
 		end
 		if event then
@@ -89,7 +97,7 @@ local function read(path)
 		end
 	end
 	assert(pipe:close(), path .. ".trace cannot be read")
-	assert(at == #cases and runs == 0, "the report has more scenarios than the trace")
+	assert(at == #cases, "the report has more scenarios than the trace")
 	return cases
 end
 
@@ -215,9 +223,9 @@ local function text_of(w, event, fields)
 		parts[2] = named(w, event.object, event.handle)
 	end
 	for _, field in ipairs(fields or event.order) do
-		local timed = as_set[event.name] and field == "line" or field == "src_qp"
+		local chance = as_set[event.name] and field == "line" or field == "src_qp"
 		local text = field_text(w, event, field)
-		if text and not timed then
+		if text and not chance then
 			parts[#parts + 1] = field .. "=" .. text
 		end
 	end
@@ -476,6 +484,12 @@ local proofs = {
 	end), false },
 	{ "the line that finds a completion", change("wc", "line", "1"), false },
 }
+if timed then
+	proofs[#proofs + 1] = { "an op that ends at another time", change("op_end", "at", "1.000"), "results of ops",
+		"at=1.000 instead" }
+	proofs[#proofs + 1] = { "a post at another time", change("wr_post", "at", "1.000"), "what is done to qp",
+		"at=1.000 instead" }
+end
 
 local function prove_one(first, second, proof)
 	local by_name = {}

@@ -266,6 +266,9 @@ static void region_too_long(void **state)
 	pair_open(&p);
 	assert_null(p.v->reg_mr(p.v, p.a.pd, p.a.buffer->addr + 1, PAIR_MEMORY, 0));
 	assert_int_equal(errno, EFAULT);
+	/* No more is looked at than a region can have. */
+	assert_null(p.v->reg_mr(p.v, p.a.pd, p.a.buffer->addr, UINT64_C(1) << 46, 0));
+	assert_int_equal(errno, EINVAL);
 	assert_non_null(p.v->reg_mr(p.v, p.a.pd, p.a.buffer->addr + 1, PAIR_MEMORY - 1, 0));
 	p.v->close(p.v);
 	p.profile.max_mr_pages = 17;
