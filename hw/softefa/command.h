@@ -3,6 +3,8 @@
 #ifndef SRD_SOFTEFA_COMMAND_H
 #define SRD_SOFTEFA_COMMAND_H
 
+#include <rdma/ib_user_ioctl_cmds.h>
+
 #include "call.h"
 #include "group.h"
 
@@ -25,12 +27,25 @@ int soft_create_ah(struct soft_call *call);
 /* The object in attribute 0. */
 int soft_destroy(struct soft_call *call, enum soft_kind kind);
 
+/* Attributes of that which only headers newer than what this builds with have a name for. */
+enum {
+	SOFT_CQ_BUFFER_VA = UVERBS_ATTR_CREATE_CQ_EVENT_FD + 1,
+	SOFT_CQ_BUFFER_LENGTH,
+	SOFT_CQ_BUFFER_FD,
+	SOFT_CQ_BUFFER_OFFSET,
+};
 int soft_create_cq(struct soft_call *call);
 int soft_destroy_cq(struct soft_call *call);
 int soft_create_qp(struct soft_call *call);
 int soft_destroy_qp(struct soft_call *call);
 int soft_modify_qp(struct soft_call *call);
 int soft_query_qp(struct soft_call *call);
+
+/*
+ * mr.c: LENGTH bytes of the dma-buf FD from OFFSET on. EBADF, EINVAL: it is none, or not so
+ * long; mmap's.
+ */
+int soft_dmabuf_map(int fd, uint64_t offset, uint64_t length, struct soft_dmabuf *to);
 
 static inline const struct srd_profile *soft_profile(void)
 {

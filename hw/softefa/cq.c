@@ -2,6 +2,7 @@
 /* Commands that make and destroy completion queues. */
 #include <errno.h>
 #include <stdbool.h>
+#include <sys/mman.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_ioctl_verbs.h>
@@ -21,6 +22,10 @@ struct cq_input {
 	uint32_t entries;
 	uint32_t vector;
 	struct soft_object *channel;
+	bool external; /* its entries are to be in a buffer of the program's: */
+	int fd;
+	uint64_t offset;
+	uint64_t length;
 };
 
 static int cq_input_read(struct soft_call *call, struct cq_input *in)
@@ -45,6 +50,24 @@ static int cq_input_read(struct soft_call *call, struct cq_input *in)
 	return flags ? EOPNOTSUPP : 0;
 }
 
+/* As uverbs_std_types_cq.c has it, but that no EFA library names memory by its address. */
+static int buffer_read(struct soft_call *call, struct cq_input *in)
+{
+	int err;
+
+	in->external = soft_attr(call, SOFT_CQ_BUFFER_FD);
+	if (soft_attr(call, SOFT_CQ_BUFFER_VA))
+		return EINVAL;
+	if (!in->external)
+		return soft_attr(call, SOFT_CQ_BUFFER_LENGTH) ||
+				       soft_attr(call, SOFT_CQ_BUFFER_OFFSET)
+			       ? EINVAL
+			       : 0;
+	in->fd = (int)soft_in_number(call, SOFT_CQ_BUFFER_FD);
+	err = soft_in(call, SOFT_CQ_BUFFER_OFFSET, &in->offset, 8, 8);
+	return err ? err : soft_in(call, SOFT_CQ_BUFFER_LENGTH, &in->length, 8, 8);
+}
+
 /* Divergence from EFA: whether a device takes a depth that is no power of two is not known. */
 static int cq_input_check(const struct cq_input *in)
 {
@@ -67,13 +90,18 @@ static int cq_answer(struct soft_call *call, const struct soft_object *object)
 {
 	const struct soft_cq *cq = &object->cq;
 	struct efa_ibv_create_cq_resp efa = {
-		.comp_mask = EFA_CREATE_CQ_RESP_DB_OFF,
-		.q_mmap_key = cq->ring.key,
-		.q_mmap_size = cq->ring.bytes,
 		.cq_idx = (uint16_t)object->model,
-		.db_mmap_key = cq->ring.doorbell,
 	};
-	int err = soft_out(call, UVERBS_ATTR_CREATE_CQ_RESP_CQE, &cq->ring.entries, 4);
+	int err;
+
+	/* The driver maps neither for a queue in external memory: it has no doorbell. */
+	if (!cq->memory.mapped) {
+		efa.comp_mask = EFA_CREATE_CQ_RESP_DB_OFF;
+		efa.q_mmap_key = cq->ring.key;
+		efa.q_mmap_size = cq->ring.bytes;
+		efa.db_mmap_key = cq->ring.doorbell;
+	}
+	err = soft_out(call, UVERBS_ATTR_CREATE_CQ_RESP_CQE, &cq->ring.entries, 4);
 
 	if (!err)
 		err = soft_out(call, UVERBS_ATTR_UHW_OUT, &efa, sizeof(efa));
@@ -84,7 +112,7 @@ static int cq_make(struct soft_call *call, const struct cq_input *in, struct sof
 {
 	struct soft_cq *cq = &object->cq;
 	uint64_t bytes = (uint64_t)in->entries * in->efa.cq_entry_size * in->efa.num_sub_cqs;
-	int err;
+	int err = 0;
 
 	*cq = (struct soft_cq){
 		.ring = {.bytes = (uint32_t)((bytes + SOFT_PAGE - 1) & ~(SOFT_PAGE - 1ull)),
@@ -95,18 +123,28 @@ static int cq_make(struct soft_call *call, const struct cq_input *in, struct sof
 		.source_gid = in->efa.flags & EFA_CREATE_CQ_WITH_SGID,
 	};
 	object->user = soft_in_number(call, UVERBS_ATTR_CREATE_CQ_USER_HANDLE);
+	if (in->external && in->length < cq->ring.bytes)
+		return EINVAL;
+	if (in->external)
+		err = soft_dmabuf_map(in->fd, in->offset, cq->ring.bytes, &cq->memory);
+	if (err)
+		return err;
 	err = srd_model_cq_create(&soft.model, call->host, in->entries, soft_handle(object),
 				  &object->model);
 	if (err)
-		return err;
-	cq->ring.key = soft_pages_get(cq->ring.bytes);
+		goto unmap;
+	cq->ring.key = in->external ? 0 : soft_pages_get(cq->ring.bytes);
 	cq->ring.doorbell = soft_pages_get(SOFT_PAGE);
-	if (cq->ring.key && cq->ring.doorbell)
+	if ((cq->ring.key || in->external) && cq->ring.doorbell)
 		return 0;
 	if (cq->ring.key)
 		soft_pages_put(cq->ring.key, cq->ring.bytes);
 	srd_model_cq_destroy(&soft.model, object->model);
-	return ENOMEM;
+	err = ENOMEM;
+unmap:
+	if (in->external)
+		munmap((void *)(uintptr_t)cq->memory.mapped, cq->memory.mapped_length);
+	return err;
 }
 
 int soft_create_cq(struct soft_call *call)
@@ -115,6 +153,8 @@ int soft_create_cq(struct soft_call *call)
 	struct cq_input in;
 	int err = cq_input_read(call, &in);
 
+	if (!err)
+		err = buffer_read(call, &in);
 	if (!err)
 		err = cq_input_check(&in);
 	if (err)

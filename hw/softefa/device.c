@@ -50,7 +50,10 @@ static void fill_device(const struct soft_call *call, struct ib_uverbs_query_dev
 static uint32_t capabilities(void)
 {
 	const struct srd_profile *p = soft_profile();
-	uint32_t caps = EFA_QUERY_DEVICE_CAPS_CQ_WITH_SGID | EFA_QUERY_DEVICE_CAPS_CQ_NOTIFICATIONS;
+	/* What the driver announces for each device. */
+	uint32_t caps = EFA_QUERY_DEVICE_CAPS_CQ_WITH_SGID |
+			EFA_QUERY_DEVICE_CAPS_CQ_NOTIFICATIONS |
+			EFA_QUERY_DEVICE_CAPS_CQ_WITH_EXT_MEM;
 
 	if (p->cap_rdma_read)
 		caps |= EFA_QUERY_DEVICE_CAPS_RDMA_READ;

@@ -157,7 +157,8 @@ void soft_cq_look(struct soft_object *object)
 
 bool soft_cq_tells(const struct soft_object *object)
 {
-	return object->cq.num_rings == 1 && (object->cq.rung || !object->exposed);
+	return object->cq.num_rings == 1 && !object->cq.memory.mapped &&
+	       (object->cq.rung || !object->exposed);
 }
 
 /* How far the program has read. Where nobody tells, none ever seems full. */
@@ -177,18 +178,37 @@ static void cq_event(struct soft_object *object)
 	soft_channel_event(object);
 }
 
+/* Outside of the rings, and perhaps of our reach: the byte with the phase comes last here too. */
+static void write_outside(const struct soft_object *object, uint64_t offset, const uint8_t *entry,
+			  uint32_t size)
+{
+	static const uint32_t flags = offsetof(struct efa_io_cdesc_common, flags);
+	uint64_t at = object->cq.memory.start + offset;
+
+	soft_memory_store(NULL, object->process, at, entry, flags);
+	soft_memory_store(NULL, object->process, at + flags + 1, entry + flags + 1,
+			  size - flags - 1);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	soft_memory_store(NULL, object->process, at + flags, entry + flags, 1);
+}
+
 static void cq_write(void *context, uint32_t tag, uint32_t ring, uint32_t counter,
 		     const struct srd_cqe *entry)
 {
 	struct soft_object *object = soft_object(tag);
 	struct soft_cq *cq = &object->cq;
 	uint32_t size = cq->ring.entry_size;
-	bool phase = !(counter / cq->ring.entries & 1);
+	bool phase = !(counter / cq->ring.entries & 1), outside = cq->memory.mapped;
+	uint64_t offset =
+		((uint64_t)ring * cq->ring.entries + (counter & (cq->ring.entries - 1))) * size;
+	uint8_t bytes[SOFT_CQE_SIZE] = {0};
 	union srd_gid gid;
 
 	srd_model_gid(entry->src_host, &gid);
-	soft_cqe_write(ring_entry(&cq->ring, counter) + (uint64_t)ring * cq->ring.entries * size,
-		       size, entry, phase, cq->source_gid && entry->ah == 0xffff ? &gid : NULL);
+	soft_cqe_write(outside ? bytes : soft.rings + cq->ring.key + offset, size, entry, phase,
+		       cq->source_gid && entry->ah == 0xffff ? &gid : NULL);
+	if (outside)
+		write_outside(object, offset, bytes, size);
 	cq->written[ring] = counter + 1;
 	cq->arrivals++;
 	if (!soft_cq_tells(object) && soft_blind(object))

@@ -18,8 +18,9 @@ uint32_t soft_doorbell(struct soft_object *qp);
 /* How far the program has read CQ, as far as it told. */
 void soft_cq_look(struct soft_object *cq);
 /*
- * Whether it tells. With several rings the doorbell says how far in all of them; and who reads
- * the ring without libefa need not ring it, as the device minds only requests for events.
+ * Whether it tells. With several rings the doorbell says how far in all of them; external memory
+ * has none; and who reads the ring without libefa need not ring it, as the device minds only
+ * requests for events.
  */
 bool soft_cq_tells(const struct soft_object *cq);
 /* Whether there is anything that it would take. */

@@ -64,8 +64,16 @@ struct soft_ring {
 	uint64_t doorbell; /* offset of the word */
 };
 
+/* What a process has mapped of a dma-buf for the device alone. */
+struct soft_dmabuf {
+	uint64_t mapped; /* address, 0: there is none */
+	uint64_t mapped_length;
+	uint64_t start; /* where the part begins that is meant */
+};
+
 struct soft_cq {
-	struct soft_ring ring; /* done: what the program has read, as far as it told */
+	struct soft_ring ring;     /* done: what the program has read, as far as it told */
+	struct soft_dmabuf memory; /* where its entries are, instead of ring.key */
 	uint32_t num_rings;
 	uint32_t written[SRD_MODEL_MAX_RINGS]; /* free-running */
 	uint32_t arrivals;                     /* in all rings */
@@ -93,12 +101,6 @@ struct soft_qp {
 	struct srd_qp_cap cap;
 };
 
-/* A region over what its process has mapped for it alone: a dma-buf. */
-struct soft_mr {
-	uint64_t mapped; /* address, 0: it is the program's own memory */
-	uint64_t mapped_length;
-};
-
 /* What a program has a handle for. Entry 0 is nobody's. */
 struct soft_object {
 	uint8_t kind; /* enum soft_kind */
@@ -116,7 +118,7 @@ struct soft_object {
 	union {
 		struct soft_cq cq;
 		struct soft_qp qp;
-		struct soft_mr mr;
+		struct soft_dmabuf mr; /* that the region is over, if it is */
 	};
 };
 

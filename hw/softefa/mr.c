@@ -75,20 +75,26 @@ static bool is_dmabuf(int fd)
 	       (!strncmp(name, "/dmabuf", 7) || !strncmp(name, "/memfd:dmabuf", 13));
 }
 
-/* IN: the part of the buffer FD from OFFSET on, and where the region begins for its users. */
-static int dmabuf_map(int fd, uint64_t offset, struct soft_mr *to, struct ib_uverbs_reg_mr *in)
+int soft_dmabuf_map(int fd, uint64_t offset, uint64_t length, struct soft_dmabuf *to)
 {
-	uint64_t inside = offset & (SOFT_PAGE - 1), length = in->length + inside;
-	off_t end = lseek(fd, 0, SEEK_END);
+	uint64_t inside = offset & (SOFT_PAGE - 1);
+	off_t end;
 	void *at;
 
-	if (end < 0 || offset > (uint64_t)end || in->length > (uint64_t)end - offset)
+	if (fcntl(fd, F_GETFD) < 0)
+		return EBADF;
+	end = is_dmabuf(fd) ? lseek(fd, 0, SEEK_END) : -1;
+	if (end < 0 || offset > (uint64_t)end || length > (uint64_t)end - offset)
 		return EINVAL;
-	at = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)(offset - inside));
+	at = mmap(NULL, length + inside, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		  (off_t)(offset - inside));
 	if (at == MAP_FAILED)
 		return errno;
-	*to = (struct soft_mr){.mapped = (uintptr_t)at, .mapped_length = length};
-	in->start = (uintptr_t)at + inside;
+	*to = (struct soft_dmabuf){
+		.mapped = (uintptr_t)at,
+		.mapped_length = length + inside,
+		.start = (uintptr_t)at + inside,
+	};
 	return 0;
 }
 
@@ -112,24 +118,23 @@ static int dmabuf_input(struct soft_call *call, struct ib_uverbs_reg_mr *in, uin
 	*fd = (int)soft_in_number(call, UVERBS_ATTR_REG_DMABUF_MR_FD);
 	if ((*offset ^ in->hca_va) & (SOFT_PAGE - 1))
 		return EINVAL;
-	if (!in->length || !soft_object_find(in->pd_handle, SOFT_PD, call->file))
-		return EINVAL;
-	return fcntl(*fd, F_GETFD) < 0 ? EBADF : is_dmabuf(*fd) ? 0 : EINVAL;
+	return in->length && soft_object_find(in->pd_handle, SOFT_PD, call->file) ? 0 : EINVAL;
 }
 
 int soft_reg_dmabuf_mr(struct soft_call *call)
 {
 	struct ib_uverbs_reg_mr in;
-	struct soft_mr mapped;
+	struct soft_dmabuf mapped;
 	struct soft_object *mr;
 	uint64_t offset;
 	uint32_t key;
 	int fd, err = dmabuf_input(call, &in, &offset, &fd);
 
 	if (!err)
-		err = dmabuf_map(fd, offset, &mapped, &in);
+		err = soft_dmabuf_map(fd, offset, in.length, &mapped);
 	if (err)
 		return err;
+	in.start = mapped.start;
 	err = mr_new(call, &in, &mr, &key);
 	if (err) {
 		munmap((void *)(uintptr_t)mapped.mapped, mapped.mapped_length);

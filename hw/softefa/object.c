@@ -66,6 +66,13 @@ static int destroy_qp(struct soft_object *object)
 	return 0;
 }
 
+/* Where it was mapped; who has ended has nothing mapped. */
+static void unmap(const struct soft_object *object, const struct soft_dmabuf *memory)
+{
+	if (memory->mapped && object->process == soft.process)
+		munmap((void *)(uintptr_t)memory->mapped, memory->mapped_length);
+}
+
 static int destroy_cq(struct soft_object *object)
 {
 	struct soft_cq *cq = &object->cq;
@@ -79,6 +86,7 @@ static int destroy_cq(struct soft_object *object)
 		soft_object(cq->channel)->users--;
 	soft_pages_put(cq->ring.doorbell, SOFT_PAGE);
 	ring_free(&cq->ring);
+	unmap(object, &cq->memory);
 	return 0;
 }
 
@@ -94,8 +102,7 @@ int soft_object_destroy(struct soft_object *object)
 		break;
 	case SOFT_MR:
 		srd_model_mr_dereg(&soft.model, object->model);
-		if (object->mr.mapped && object->process == soft.process)
-			munmap((void *)(uintptr_t)object->mr.mapped, object->mr.mapped_length);
+		unmap(object, &object->mr);
 		break;
 	case SOFT_AH:
 		srd_model_ah_destroy(&soft.model, object->number);

@@ -10,6 +10,9 @@
  *   seq_cst        the doorbell is a store of sequential consistency
  *   unknown        ... an instruction that compilers do not make of such a store
  *   silent         the doorbell of the completion queue is never rung
+ *   external       completions come into a dma-buf of the program's, and it reads them there
+ *   external_two   the same between two processes
+ *   external_libefa    ... and libefa reads them, more than there is room for at once
  *   wrong_rkey     one write with a key that is none
  *   time           between two processes: half of a round trip
  */
@@ -77,6 +80,27 @@ static void doorbell(uint32_t *at, uint32_t value)
 	}
 }
 
+static struct ibv_cq *make_external(struct end *end)
+{
+	struct ibv_cq_init_attr_ex attr = {.cqe = 2 * END_DEPTH, .wc_flags = IBV_WC_STANDARD_FLAGS};
+	struct efadv_cq_init_attr efa = {.flags = EFADV_CQ_INIT_FLAGS_EXT_MEM_DMABUF};
+	struct efadv_device_attr device;
+	struct ibv_cq_ex *cq;
+
+	must(!efadv_query_device(end->context, &device, sizeof(device)));
+	must(device.device_caps & EFADV_DEVICE_ATTR_CAPS_CQ_WITH_EXT_MEM_DMABUF);
+	efa.ext_mem_dmabuf.fd = memfd_create("dmabuf", MFD_CLOEXEC);
+	efa.ext_mem_dmabuf.length = 8192;
+	efa.ext_mem_dmabuf.offset = 4096;
+	must(!ftruncate(efa.ext_mem_dmabuf.fd, 12288));
+	efa.ext_mem_dmabuf.buffer =
+		mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, efa.ext_mem_dmabuf.fd, 4096);
+	must(efa.ext_mem_dmabuf.buffer != MAP_FAILED);
+	cq = efadv_create_cq(end->context, &attr, &efa, sizeof(efa));
+	must(cq && !close(efa.ext_mem_dmabuf.fd));
+	return ibv_cq_ex_to_cq(cq);
+}
+
 static void open_direct(struct end_name *self, struct end_name *peer)
 {
 	struct efadv_ah_attr ah;
@@ -90,6 +114,7 @@ static void open_direct(struct end_name *self, struct end_name *peer)
 	must(!posts || d.sq.caps == (wide ? EFADV_WQ_CAPS_64_BIT_REQ_ID : 0));
 	if (reads)
 		must(!efadv_query_cq(d.end.cq, &d.cq, sizeof(d.cq)));
+	must(!reads || !end_make_cq == (d.cq.doorbell != NULL));
 	d.peer = peer;
 	end_name(&d.end, self);
 }
@@ -334,8 +359,10 @@ int main(int argc, char *argv[])
 
 	alarm(100);
 	wide = argc > 2 && !strcmp(argv[2], "wide");
-	if (!strcmp(mode, "two") || !strcmp(mode, "time")) {
-		between_two(*mode == 't' && mode[1] == 'i' ? HOPS : ROUNDS);
+	if (!strncmp(mode, "external", 8))
+		end_make_cq = make_external;
+	if (!strcmp(mode, "two") || !strcmp(mode, "external_two") || !strcmp(mode, "time")) {
+		between_two(!strcmp(mode, "time") ? HOPS : ROUNDS);
 		return 0;
 	}
 	if (!strcmp(mode, "seq_cst"))
@@ -344,10 +371,10 @@ int main(int argc, char *argv[])
 		ring_by = UNKNOWN;
 	else if (!strcmp(mode, "silent"))
 		rings = 0;
-	else if (!strcmp(mode, "polled") || !strcmp(mode, "libefa"))
+	else if (!strcmp(mode, "polled"))
 		posts = 0;
-	if (!strcmp(mode, "libefa"))
-		reads = 0;
+	else if (!strcmp(mode, "libefa") || !strcmp(mode, "external_libefa"))
+		posts = reads = 0;
 	open_direct(&name, &name);
 	if (!strcmp(mode, "wrong_rkey")) {
 		post(EFA_IO_RDMA_WRITE, name.rkey + 1);

@@ -48,6 +48,8 @@ struct end_name {
 
 /* What a program wants to do with its queue pair before that gets a state. */
 static void (*end_before_init)(struct end *end);
+/* Set: it makes the completion queue. */
+static struct ibv_cq *(*end_make_cq)(struct end *end);
 /* Set: completions are polled by ibv_start_poll, from this. */
 static struct ibv_cq_ex **end_extended;
 
@@ -116,7 +118,9 @@ static inline void end_open(struct end *end, void *memory, size_t size)
 	must(end->context);
 	ibv_free_device_list(list);
 	end->pd = ibv_alloc_pd(end->context);
-	if (end_extended) {
+	if (end_make_cq) {
+		end->cq = end_make_cq(end);
+	} else if (end_extended) {
 		struct ibv_cq_init_attr_ex cq = {.cqe = 2 * END_DEPTH};
 
 		*end_extended = ibv_create_cq_ex(end->context, &cq);

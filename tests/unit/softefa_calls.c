@@ -232,6 +232,14 @@ static void queues_that_cannot_be(void **state)
 	CQ(EINVAL, cq.efa.reserved_58[4] = 1);
 	CQ(EINVAL, cq.efa.cq_entry_size = 64);
 	CQ(EINVAL, cq.efa.num_sub_cqs = 2);
+	/* External memory: all of what says where, and that only, of what is some. */
+	CQ(EINVAL, cq.buffer = CQ_LENGTH);
+	CQ(EINVAL, cq.buffer = CQ_OFFSET);
+	CQ(EINVAL, cq.buffer = CQ_VA | CQ_LENGTH; cq.length = 4096);
+	CQ(EINVAL, cq.buffer = CQ_FD | CQ_LENGTH; cq.length = 4096);
+	CQ(EINVAL, cq.buffer = CQ_FD | CQ_OFFSET);
+	CQ(EINVAL, cq.buffer = CQ_FD | CQ_OFFSET | CQ_LENGTH; cq.length = 4095);
+	CQ(EBADF, cq.buffer = CQ_FD | CQ_OFFSET | CQ_LENGTH; cq.length = 4096; cq.fd = 1000);
 	CQ(0, cq.efa.cq_entry_size = 16);
 	good = handle;
 #define QP(err, change)                                      \

@@ -60,6 +60,51 @@ static void ids_of_64_bits(void **state)
 	assert_memory_equal(cqe.reserved, ((uint8_t[]){0, 0, 0, 0}), 4);
 }
 
+/* The program's own memory, which the device tells of no limits of and which has no doorbell. */
+static void entries_in_external_memory(void **state)
+{
+	struct cq_args args = good_cq;
+	struct qp_args qp = good_qp;
+	struct efa_io_tx_cdesc *cqe;
+	struct rdma_entry entry;
+	uint32_t cq;
+	uint8_t *at;
+
+	args.buffer = CQ_FD | CQ_OFFSET | CQ_LENGTH;
+	args.fd = memfd_create("dmabuf of a test", MFD_CLOEXEC);
+	args.offset = 64;
+	args.length = 4096;
+	assert_int_equal(ftruncate(args.fd, 4096), 0);
+	make_world(IB_UVERBS_QPT_DRIVER, -1);
+	/* Shorter than it says. */
+	assert_int_equal(new_cq(&args, &cq), EINVAL);
+	assert_int_equal(ftruncate(args.fd, 8192), 0);
+	assert_int_equal(new_cq(&args, &cq), 0);
+	at = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, args.fd, 0);
+	assert_true(at != MAP_FAILED);
+	assert_int_equal(close(args.fd), 0);
+	qp.pd = w.pd;
+	qp.send_cq = qp.recv_cq = cq;
+	assert_int_equal(new_qp(&qp, &w.qp), 0);
+	assert_int_equal(modify(w.qp, 0x71, SRD_QPS_INIT), 0);
+	assert_int_equal(modify(w.qp, 0x1, SRD_QPS_RTR), 0);
+	assert_int_equal(modify(w.qp, 0x10001, SRD_QPS_RTS), 0);
+	entry = rdma(EFA_IO_RDMA_WRITE, FUZZ_MEMORY + 4096, FUZZ_MEMORY, 100);
+	/* More than it holds: nobody says that they are read. */
+	for (uint32_t i = 0; i < 2 * ENTRIES + 1; i++) {
+		entry.meta.req_id = (uint16_t)i;
+		post(&entry, i, 0);
+		cqe = (void *)(at + 64 + i % ENTRIES * 32);
+		assert_int_equal(cqe->common.req_id, i);
+		assert_int_equal(cqe->common.status, 0);
+		assert_int_equal(cqe->common.flags, (i / ENTRIES & 1 ? 0 : 1) |
+							    EFA_IO_SEND_QUEUE << 1 |
+							    EFA_IO_RDMA_WRITE << 4);
+	}
+	assert_memory_equal(at, ((uint8_t[64]){0}), 64);
+	assert_int_equal(munmap(at, 8192), 0);
+}
+
 static void receives_say_what_came(void **state)
 {
 	struct {
@@ -191,6 +236,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(bytes_move),
 		TEST(ids_of_64_bits),
+		TEST(entries_in_external_memory),
 		TEST(receives_say_what_came),
 		TEST(datagrams_have_a_header),
 		TEST(nonsense_ends_the_queue_pair),

@@ -148,8 +148,18 @@ int new_cq(const struct cq_args *args, uint32_t *handle)
 	add(UVERBS_ATTR_UHW_OUT, sizeof(efa), (uintptr_t)&efa);
 	if (args->channel != -1)
 		add(UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL, 0, 0)->data_s64 = args->channel;
+	for (uint16_t i = 0; i < 4; i++) {
+		const uint64_t values[4] = {FUZZ_MEMORY, args->length, (uint64_t)args->fd,
+					    args->offset};
+
+		if (args->buffer & 1u << i)
+			add((uint16_t)(UVERBS_ATTR_CREATE_CQ_EVENT_FD + 1 + i), i == 2 ? 0 : 8,
+			    values[i]);
+	}
 	err = go();
 	*handle = (uint32_t)header->attrs[0].data;
+	if (!err && args->buffer)
+		assert_true(!efa.comp_mask && !efa.q_mmap_key && !efa.db_mmap_key);
 	if (!err)
 		assert_int_equal(granted, args->entries);
 	return err;

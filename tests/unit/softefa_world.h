@@ -44,7 +44,11 @@ struct cq_args {
 	uint32_t entries, vector, flags;
 	int channel; /* -1: none */
 	struct efa_ibv_create_cq efa;
+	uint32_t buffer; /* attributes of external memory, by the bits that follow */
+	int fd;
+	uint64_t offset, length;
 };
+enum { CQ_VA = 1, CQ_LENGTH = 2, CQ_FD = 4, CQ_OFFSET = 8 };
 extern const struct cq_args good_cq;
 int new_cq(const struct cq_args *args, uint32_t *handle);
 
