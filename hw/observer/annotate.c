@@ -49,9 +49,10 @@ static bool about(srdlab_op_t op, struct srd_event *event, enum srd_event_type t
 	return true;
 }
 
-static void put(struct srd_event *event)
+static void put(const struct srd_event *event)
 {
-	observer_recorder()->put(NULL, 0, event);
+	observer_sessions_told();
+	observer_recorder()->put(NULL, NULL, 0, event);
 }
 
 static srdlab_op_t begin(struct ibv_qp *qp, const struct srdlab_transfer *t)

@@ -122,7 +122,7 @@ static int gone(const struct seen *seen, enum srd_event_type type)
 	event.type = (uint16_t)type;
 	if (recorder) {
 		event.line = recorder->stack();
-		recorder->put(NULL, 0, &event);
+		recorder->put(NULL, NULL, 0, &event);
 	}
 	return EINVAL;
 }

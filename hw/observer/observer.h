@@ -66,7 +66,7 @@ struct seen_qp {
 	struct seen_builders real;
 	struct seen_context *context;
 	const void *send_cq;
-	pthread_mutex_t telling; /* sessions are told of in the order in which they were posted */
+	atomic_flag telling; /* sessions are told of in the order in which they were posted */
 	/* the session, which libefa's lock or the program's own keeps to one thread */
 	atomic_bool open;
 	pthread_t owner;
@@ -74,7 +74,9 @@ struct seen_qp {
 	struct seen_posts *posts;
 	struct srd_ev_wr_post *current;
 	uint32_t num_setters;
-	bool gated; /* the program says that a scheduler counts its credits */
+	struct srd_ev_session_start start;
+	atomic_bool untold; /* that it began; whoever has the right to tell may do so */
+	bool gated;         /* the program says that a scheduler counts its credits */
 };
 
 struct seen_cq {
@@ -114,9 +116,12 @@ int observer_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_sen
 int observer_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 /* QP is about to be destroyed: a session that is open on it is given up. */
 void observer_end_session(struct seen *seen, struct ibv_qp *qp);
-void observer_misuse(const struct seen *seen, enum srd_session_misuse what, enum srd_verb verb);
+void observer_misuse(struct seen *seen, enum srd_session_misuse what, enum srd_verb verb);
 /* The queue pair with a session of this thread that forbids it to poll CQ; NULL. */
-const struct seen *observer_session_on(const void *cq);
+struct seen *observer_session_on(const void *cq);
+/* Tell that sessions began, where that was put off: those of this thread; that of SEEN. */
+void observer_sessions_told(void);
+void observer_session_told(struct seen *seen);
 
 /* memory.c: in a child of fork. */
 void observer_memory_forked(void);

@@ -19,13 +19,13 @@ static void tell_poll(struct seen *seen, uint32_t asked, int result)
 	if (result)
 		seen->cq.empty = false;
 	e.ev.line = recorder->stack();
-	recorder->put(NULL, 0, &e.ev);
+	recorder->put(NULL, NULL, 0, &e.ev);
 }
 
 /* Trapped: a session of this thread holds the lock that crediting an entry takes. */
 static bool in_session(const void *cq, enum srd_verb verb)
 {
-	const struct seen *qp = observer_session_on(cq);
+	struct seen *qp = observer_session_on(cq);
 
 	if (qp)
 		observer_misuse(qp, SRD_MISUSE_POLL_IN_SESSION, verb);
@@ -56,38 +56,48 @@ static struct srd_ev_wc wc_event(const struct seen *seen, const struct ibv_wc *w
 
 #define BATCH 32
 
-static void tell_wc(const struct seen *seen, const struct ibv_wc *wc, int n)
+/* Of ASKED entries N were found, at least one. */
+static void tell_found(struct seen *seen, uint32_t asked, const struct ibv_wc *wc, int n)
 {
 	const struct srd_recorder *recorder = observer_recorder();
 	struct srd_ev_wc events[BATCH];
-	uint32_t line = recorder ? recorder->stack() : 0;
+	struct srd_ev_cq_poll poll = {
+		.ev = OBSERVED(CQ_POLL, seen),
+		.num_entries = asked,
+		.result = (uint32_t)n,
+	};
 
-	for (int from = 0, k; recorder && from < n; from += k) {
+	if (!recorder)
+		return;
+	if (seen->cq.empty)
+		seen->cq.empty = false;
+	poll.ev.line = recorder->stack();
+	for (int from = 0, k; from < n; from += k) {
 		for (k = 0; k < BATCH && from + k < n; k++) {
 			events[k] = wc_event(seen, &wc[from + k]);
-			events[k].ev.line = line;
+			events[k].ev.line = poll.ev.line;
 		}
-		recorder->put(events, (uint32_t)k, NULL);
+		recorder->put(NULL, events, (uint32_t)k,
+			      from + k == n && recorder->all() ? &poll.ev : NULL);
 	}
 }
 
 int observer_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
 {
-	struct seen_context *context = observer_context(cq->context);
 	struct seen *seen = observer_find(cq, SRD_RECORDER_CQ);
 	int n;
 
 	if (!seen)
-		return context->ops.poll_cq(cq, num_entries, wc);
+		return observer_context(cq->context)->ops.poll_cq(cq, num_entries, wc);
 	if (seen->dead || in_session(cq, SRD_VERB_POLL_CQ)) {
 		n = seen->dead ? -EINVAL : -EDEADLK;
 		tell_poll(seen, (uint32_t)num_entries, n);
 		return n;
 	}
-	n = context->ops.poll_cq(cq, num_entries, wc);
+	n = seen->cq.context->ops.poll_cq(cq, num_entries, wc);
 	if (n > 0)
-		tell_wc(seen, wc, n);
-	if (n || !seen->cq.empty)
+		tell_found(seen, (uint32_t)num_entries, wc, n);
+	else if (n || !seen->cq.empty)
 		tell_poll(seen, (uint32_t)num_entries, n);
 	return n;
 }
@@ -113,7 +123,7 @@ static void tell_current(struct seen *seen, struct ibv_cq_ex *ex)
 	if (!recorder)
 		return;
 	e.ev.line = recorder->stack();
-	recorder->put(NULL, 0, &e.ev);
+	recorder->put(NULL, NULL, 0, &e.ev);
 }
 
 static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)

@@ -28,6 +28,11 @@ struct srd_recorder_asked {
 struct srd_recorder {
 	/* Whether anybody listens. The other calls do nothing where nobody does. */
 	bool (*on)(void);
+	/*
+	 * Whether all is wanted, at once; else it is only judged: that a poll found what it found
+	 * is left out, and that a session began may come with its end.
+	 */
+	bool (*all)(void);
 	/* For the call of this thread that makes an object next; NULL: it is over. */
 	void (*asked)(const struct srd_recorder_asked *asked);
 	/*
@@ -43,10 +48,11 @@ struct srd_recorder {
 	/* LENGTH bytes at ADDR, part of a region of that context, go back to the allocator. */
 	void (*freed)(int fd, uint64_t addr, uint64_t length);
 	/*
-	 * NUM events of one type that lie one behind the other, and then TAIL, without another
-	 * one's in between. TAIL or NUM events may be missing: NULL or 0. Their time is set.
+	 * HEAD, NUM events of one type that lie one behind the other, and TAIL, without another
+	 * one's in between. Each may be missing: NULL or 0. Their time is that of the call.
 	 */
-	void (*put)(void *events, uint32_t num, struct srd_event *tail);
+	void (*put)(const struct srd_event *head, const void *events, uint32_t num,
+		    const struct srd_event *tail);
 };
 
 #endif

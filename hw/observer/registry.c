@@ -32,16 +32,29 @@ const struct srd_recorder *observer_recorder(void)
 	return recorder && recorder->on() ? recorder : NULL;
 }
 
-/* Another thread of the parent may have held them. */
+/* Another thread of the parent may have held it, and the parent's sessions are its own. */
 static void forked(void)
 {
 	pthread_mutex_init(&lock, NULL);
+	for (uint32_t i = 0; i < NUM_LISTS; i++)
+		for (struct seen *seen = lists[i]; seen; seen = seen->next)
+			if (seen->kind == SRD_RECORDER_QP)
+				seen->qp.untold = false;
 	observer_memory_forked();
 }
 
 __attribute__((constructor)) static void start(void)
 {
 	pthread_atfork(NULL, NULL, forked);
+}
+
+/* Nobody else will tell of sessions that are open when the program ends. */
+__attribute__((destructor)) static void end(void)
+{
+	for (uint32_t i = 0; i < NUM_LISTS; i++)
+		for (struct seen *seen = lists[i]; seen; seen = seen->next)
+			if (seen->kind == SRD_RECORDER_QP)
+				observer_session_told(seen);
 }
 
 static uint32_t list_of(const void *at)
@@ -81,7 +94,7 @@ struct seen *observer_add(const void *at, enum srd_recorder_kind kind, struct ib
 	seen->number = number;
 	seen->host = host;
 	if (kind == SRD_RECORDER_QP)
-		pthread_mutex_init(&seen->qp.telling, NULL);
+		atomic_flag_clear(&seen->qp.telling);
 	/* Its memory had another one, which an unwatched way has destroyed. */
 	old = observer_find(at, kind);
 	if (old)

@@ -88,27 +88,12 @@ static void note_closed(const struct seen *seen)
 		num_mine--;
 }
 
-const struct seen *observer_session_on(const void *cq)
+struct seen *observer_session_on(const void *cq)
 {
 	for (uint32_t i = 0; i < num_mine && i < NESTED; i++)
 		if (mine[i]->qp.send_cq == cq)
 			return mine[i];
 	return NULL;
-}
-
-void observer_misuse(const struct seen *seen, enum srd_session_misuse what, enum srd_verb verb)
-{
-	const struct srd_recorder *recorder = observer_recorder();
-	struct srd_ev_setter_misuse e = {
-		.ev = OBSERVED(SETTER_MISUSE, seen),
-		.what = what,
-		.verb = verb,
-	};
-
-	if (!recorder)
-		return;
-	e.ev.line = recorder->stack();
-	recorder->put(NULL, 0, &e.ev);
 }
 
 /*
@@ -119,7 +104,7 @@ void observer_misuse(const struct seen *seen, enum srd_session_misuse what, enum
 static bool may_tell(struct seen_qp *qp)
 {
 	for (int i = 0; i < PATIENCE; i++) {
-		if (!pthread_mutex_trylock(&qp->telling))
+		if (!atomic_flag_test_and_set_explicit(&qp->telling, memory_order_acquire))
 			return true;
 		sched_yield();
 	}
@@ -129,7 +114,54 @@ static bool may_tell(struct seen_qp *qp)
 static void told(struct seen_qp *qp, bool locked)
 {
 	if (locked)
-		pthread_mutex_unlock(&qp->telling);
+		atomic_flag_clear_explicit(&qp->telling, memory_order_release);
+}
+
+/* That QP's session began, where it is still to be told; false: it is not. */
+static bool take_start(struct seen_qp *qp, struct srd_ev_session_start *start)
+{
+	if (!atomic_load_explicit(&qp->untold, memory_order_acquire))
+		return false;
+	*start = qp->start;
+	atomic_store_explicit(&qp->untold, false, memory_order_relaxed);
+	return true;
+}
+
+/*
+ * That a session began is told with its end: that takes one turn at the device and not two. But
+ * not where somebody wants to see it at once, or something else of the queue pair is told first.
+ */
+void observer_session_told(struct seen *seen)
+{
+	const struct srd_recorder *recorder = observer_recorder();
+	struct srd_ev_session_start start;
+	bool locked = may_tell(&seen->qp);
+
+	if (take_start(&seen->qp, &start) && recorder)
+		recorder->put(NULL, NULL, 0, &start.ev);
+	told(&seen->qp, locked);
+}
+
+void observer_sessions_told(void)
+{
+	for (uint32_t i = 0; i < num_mine && i < NESTED; i++)
+		observer_session_told(mine[i]);
+}
+
+void observer_misuse(struct seen *seen, enum srd_session_misuse what, enum srd_verb verb)
+{
+	const struct srd_recorder *recorder = observer_recorder();
+	struct srd_ev_setter_misuse e = {
+		.ev = OBSERVED(SETTER_MISUSE, seen),
+		.what = what,
+		.verb = verb,
+	};
+
+	if (!recorder)
+		return;
+	observer_session_told(seen);
+	e.ev.line = recorder->stack();
+	recorder->put(NULL, NULL, 0, &e.ev);
 }
 
 /* A session belongs to the thread that started it: what others do is outside of it. */
@@ -138,26 +170,43 @@ static bool is_mine(const struct seen_qp *qp)
 	return qp->open && pthread_equal(qp->owner, pthread_self());
 }
 
-static void tell_start(const struct seen *seen, uint32_t state)
+static struct srd_ev_session_start start_of(const struct seen *seen, uint32_t state)
 {
 	const struct srd_recorder *recorder = observer_recorder();
 	struct srd_ev_session_start e = {.ev = OBSERVED(SESSION_START, seen), .state = state};
 
-	if (!recorder)
-		return;
 	e.ev.op = observer_op();
-	e.ev.line = recorder->stack();
-	recorder->put(NULL, 0, &e.ev);
+	e.ev.line = recorder ? recorder->stack() : 0;
+	return e;
+}
+
+/* A session on what is destroyed. */
+static void tell_dead(const struct seen *seen)
+{
+	const struct srd_recorder *recorder = observer_recorder();
+	struct srd_ev_session_start e = start_of(seen, SRD_QPS_UNKNOWN);
+
+	if (recorder)
+		recorder->put(NULL, NULL, 0, &e.ev);
+}
+
+static void begin_session(struct seen *seen, uint32_t state)
+{
+	const struct srd_recorder *recorder = observer_recorder();
+
+	seen->qp.start = start_of(seen, state);
+	atomic_store_explicit(&seen->qp.untold, true, memory_order_release);
+	if (recorder && recorder->all())
+		observer_session_told(seen);
 }
 
 static void wr_start(struct ibv_qp_ex *ex)
 {
 	struct seen *seen = observer_find(ex, SRD_RECORDER_QP);
 	struct seen_qp *qp = &seen->qp;
-	bool locked;
 
 	if (seen->dead) {
-		tell_start(seen, SRD_QPS_UNKNOWN);
+		tell_dead(seen);
 		return;
 	}
 	if (is_mine(qp)) {
@@ -170,7 +219,7 @@ static void wr_start(struct ibv_qp_ex *ex)
 	/* Another thread's session is open, and no lock has kept us out. */
 	if (qp->open)
 		observer_misuse(seen, SRD_MISUSE_START_TWICE, SRD_VERB_WR_START);
-	qp->open = true;
+	atomic_store_explicit(&qp->open, true, memory_order_release);
 	qp->owner = pthread_self();
 	qp->error = 0;
 	qp->current = NULL;
@@ -179,9 +228,7 @@ static void wr_start(struct ibv_qp_ex *ex)
 	if (qp->posts)
 		qp->posts->num = 0;
 	note_open(seen);
-	locked = may_tell(qp);
-	tell_start(seen, ex->qp_base.state);
-	told(qp, locked);
+	begin_session(seen, ex->qp_base.state);
 }
 
 /* The record of the request that a builder begins; *GO: it is to be handed on. */
@@ -392,8 +439,9 @@ static void wr_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t rem
 	seen->qp.real.set_ud_addr(ex, ah, remote_qpn, remote_qkey);
 }
 
-/* The session has ended with END; its requests come before that. */
-static void tell_posts(struct seen_posts *posts, struct srd_event *end)
+/* The session has ended with END; its requests come before that, and START, if it is not NULL. */
+static void tell_posts(const struct srd_event *start, struct seen_posts *posts,
+		       struct srd_event *end)
 {
 	const struct srd_recorder *recorder = observer_recorder();
 	uint32_t num = posts ? posts->num : 0;
@@ -408,7 +456,7 @@ static void tell_posts(struct seen_posts *posts, struct srd_event *end)
 	}
 	if (end->op && num)
 		observer_op_posts(posts->wr, num);
-	recorder->put(num ? posts->wr : NULL, num, end);
+	recorder->put(start, num ? posts->wr : NULL, num, end);
 }
 
 /* It is over, before the call that ends it has an answer: then others may begin. */
@@ -419,7 +467,7 @@ static struct seen_posts *close_session(struct seen *seen)
 	note_closed(seen);
 	seen->qp.posts = NULL;
 	seen->qp.current = NULL;
-	seen->qp.open = false;
+	atomic_store_explicit(&seen->qp.open, false, memory_order_release);
 	return posts;
 }
 
@@ -428,15 +476,17 @@ static int wr_complete(struct ibv_qp_ex *ex)
 	struct seen *seen = observer_find(ex, SRD_RECORDER_QP);
 	struct seen_qp *qp = &seen->qp;
 	struct srd_ev_session_complete e = {.ev = OBSERVED(SESSION_COMPLETE, seen)};
+	struct srd_ev_session_start start;
 	struct seen_posts *posts;
 	int result = qp->error;
-	bool locked;
+	bool locked, begun;
 
 	if (seen->dead || !is_mine(qp)) {
 		observer_misuse(seen, SRD_MISUSE_END_WITHOUT_START, SRD_VERB_WR_COMPLETE);
 		return EINVAL;
 	}
 	locked = may_tell(qp);
+	begun = take_start(qp, &start);
 	posts = close_session(seen);
 	if (result)
 		qp->real.abort(ex);
@@ -444,7 +494,7 @@ static int wr_complete(struct ibv_qp_ex *ex)
 		result = qp->real.complete(ex);
 	e.result = (uint32_t)result;
 	e.num_wr = posts ? posts->num : 0;
-	tell_posts(posts, &e.ev);
+	tell_posts(begun ? &start.ev : NULL, posts, &e.ev);
 	told(qp, locked);
 	posts_put(posts);
 	return result;
@@ -453,12 +503,13 @@ static int wr_complete(struct ibv_qp_ex *ex)
 static void give_up(struct seen *seen, struct ibv_qp_ex *ex)
 {
 	struct srd_ev_session_abort e = {.ev = OBSERVED(SESSION_ABORT, seen)};
-	bool locked = may_tell(&seen->qp);
+	struct srd_ev_session_start start;
+	bool locked = may_tell(&seen->qp), begun = take_start(&seen->qp, &start);
 	struct seen_posts *posts = close_session(seen);
 
 	seen->qp.real.abort(ex);
 	e.num_wr = posts ? posts->num : 0;
-	tell_posts(posts, &e.ev);
+	tell_posts(begun ? &start.ev : NULL, posts, &e.ev);
 	told(&seen->qp, locked);
 	posts_put(posts);
 }
@@ -554,9 +605,9 @@ static void tell_sent(struct seen *seen, struct ibv_send_wr *wr, const struct ib
 {
 	struct srd_ev_session_complete e = {.ev = OBSERVED(SESSION_COMPLETE, seen),
 					    .result = (uint32_t)result};
+	struct srd_ev_session_start start = start_of(seen, state);
 	struct seen_posts *posts = posts_get();
 
-	tell_start(seen, state);
 	for (; wr != end; wr = wr->next) {
 		struct srd_ev_wr_post *post = posts_add(posts);
 
@@ -564,7 +615,7 @@ static void tell_sent(struct seen *seen, struct ibv_send_wr *wr, const struct ib
 			note_send(post, seen, wr);
 	}
 	e.num_wr = posts ? posts->num : 0;
-	tell_posts(posts, &e.ev);
+	tell_posts(&start.ev, posts, &e.ev);
 	posts_put(posts);
 }
 
@@ -579,7 +630,7 @@ int observer_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_sen
 	if (!seen)
 		return context->ops.post_send(qp, wr, bad_wr);
 	if (seen->dead) {
-		tell_start(seen, SRD_QPS_UNKNOWN);
+		tell_dead(seen);
 		*bad_wr = wr;
 		return EINVAL;
 	}
@@ -623,7 +674,7 @@ int observer_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_rec
 			e.lkey = w->sg_list[0].lkey;
 		}
 		e.ev.line = line;
-		recorder->put(NULL, 0, &e.ev);
+		recorder->put(NULL, NULL, 0, &e.ev);
 		if (bad)
 			break;
 	}

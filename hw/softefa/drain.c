@@ -16,7 +16,7 @@ static const struct srd_launch_record *record;
 static pthread_t thread;
 static uint32_t ending;
 
-static void hand_on(const struct soft_record *r)
+static void hand_on(const struct soft_record *r, uint32_t length)
 {
 	union {
 		struct srd_event ev;
@@ -25,18 +25,16 @@ static void hand_on(const struct soft_record *r)
 	const uint8_t *at = (const uint8_t *)(r + 1);
 	struct srd_stream *stream = record->stream;
 
-	memcpy(&copy.ev, at, sizeof(copy.ev));
-	if (copy.ev.type == SOFT_EVENT_STACK) {
+	/* All there can be of it: a few moves. */
+	memcpy(copy.bytes, at, sizeof(copy.bytes));
+	if (copy.ev.type == SOFT_EVENT_STACK && length >= sizeof(copy.ev)) {
 		record->stack(record->context, copy.ev.line, r->pid,
-			      (const char *)at + sizeof(copy.ev),
-			      r->length - sizeof(*r) - sizeof(copy.ev));
+			      (const char *)at + sizeof(copy.ev), length - sizeof(copy.ev));
 		return;
 	}
 	/* A program that writes to the ring itself is no reason to fall over. */
-	if (copy.ev.type >= SRD_NUM_EVENT_TYPES ||
-	    r->length != sizeof(*r) + srd_event_infos[copy.ev.type].size)
+	if (copy.ev.type >= SRD_NUM_EVENT_TYPES || length != srd_event_infos[copy.ev.type].size)
 		return;
-	memcpy(copy.bytes, at, srd_event_infos[copy.ev.type].size);
 	stream->now = copy.ev.time;
 	stream->line = copy.ev.line;
 	stream->op = copy.ev.op;
@@ -45,12 +43,8 @@ static void hand_on(const struct soft_record *r)
 
 static void read_all(void)
 {
-	const struct soft_record *r;
-
-	while ((r = soft_event_peek())) {
-		hand_on(r);
-		soft_event_next(r);
-	}
+	while (soft_events_read(hand_on))
+		;
 }
 
 static void pause_reading(void)

@@ -155,6 +155,11 @@ void soft_cq_look(struct soft_object *object)
 		soft_blind_read(object);
 }
 
+bool soft_cq_is_read(const struct soft_object *object)
+{
+	return (uint16_t)object->cq.arrivals == (uint16_t)doorbell_word(&object->cq.ring);
+}
+
 bool soft_cq_tells(const struct soft_object *object)
 {
 	return object->cq.num_rings == 1 && !object->cq.memory.mapped &&

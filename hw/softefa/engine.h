@@ -17,6 +17,8 @@ void soft_engine_attach(struct srd_model *model);
 uint32_t soft_doorbell(struct soft_object *qp);
 /* How far the program has read CQ, as far as it told. */
 void soft_cq_look(struct soft_object *cq);
+/* Whether it has read all that is in it, as far as it told: no lock is needed. */
+bool soft_cq_is_read(const struct soft_object *cq);
 /*
  * Whether it tells. With several rings the doorbell says how far in all of them; external memory
  * has none; and who reads the ring without libefa need not ring it, as the device minds only

@@ -17,6 +17,8 @@
 #define RING_SIZE  (8u << 20)
 #define WAIT       100000 /* ns, for a reader that is behind */
 #define LOOK_AFTER 1000   /* waits, after which it may have died */
+#define LOOKS      32     /* a ring, of each of reader and writers at the other */
+#define AHEAD      512    /* bytes that the reader fetches before it comes to them */
 
 static uint64_t rounded(uint32_t length)
 {
@@ -65,36 +67,20 @@ static int open_ring(const char *folder, int flags)
 	return err;
 }
 
-/* An event of the model, which knows objects by their handles. */
-static void model_event(void *reader, const struct srd_event *event)
-{
-	union {
-		struct srd_event ev;
-		struct srd_ev_dev_cqe cqe;
-		uint8_t bytes[SRD_EVENT_MAX_SIZE];
-	} copy;
-
-	if (!soft_events_wanted() || (event->type == SRD_EV_DEV_PACKET && !soft.events->packets))
-		return;
-	memcpy(&copy, event, srd_event_infos[event->type].size);
-	copy.ev.object = soft_object(event->object)->name;
-	if (event->type == SRD_EV_DEV_CQE)
-		copy.cqe.qp = soft_object(copy.cqe.qp)->name;
-	soft_event(&copy.ev);
-}
+static srd_event_fn model_event;
 
 static struct srd_stream stream = {
 	.fn = model_event,
 };
 
-int soft_events_create(const char *folder, bool packets)
+int soft_events_create(const char *folder, bool all)
 {
 	int err = open_ring(folder, O_CREAT | O_EXCL);
 
 	if (err)
 		return err;
 	soft.events->size = RING_SIZE;
-	soft.events->packets = packets;
+	soft.events->all = all;
 	soft.events->reader = (int32_t)getpid();
 	__atomic_store_n(&soft.events->on, 1, __ATOMIC_RELEASE);
 	soft.model.stream = &stream;
@@ -126,13 +112,16 @@ static void wake_reader(struct soft_events *e)
 	syscall(SYS_futex, &e->wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* False: nobody reads any more. */
-static bool make_room(struct soft_events *e, uint64_t bytes)
+/*
+ * Whether there is room for BYTES more; false: nobody reads any more. It is asked for a part of
+ * the ring at a time: where the reader is lies in a line of memory that it writes to.
+ */
+__attribute__((noinline)) static bool make_room(struct soft_events *e, uint64_t bytes)
 {
 	struct timespec time = {0, WAIT};
+	uint64_t tail = __atomic_load_n(&e->tail, __ATOMIC_ACQUIRE), end = e->head + bytes;
 
-	for (uint32_t i = 1;
-	     e->head + bytes - __atomic_load_n(&e->tail, __ATOMIC_ACQUIRE) > e->size; i++) {
+	for (uint32_t i = 1; end - tail > e->size; i++) {
 		if (!soft_events_wanted())
 			return false;
 		wake_reader(e);
@@ -141,36 +130,86 @@ static bool make_room(struct soft_events *e, uint64_t bytes)
 		if (i % LOOK_AFTER == 0 && kill(e->reader, 0) && errno == ESRCH &&
 		    !soft_held(soft.folder, SOFT_FIRST))
 			__atomic_store_n(&e->on, 0, __ATOMIC_RELAXED);
+		tail = __atomic_load_n(&e->tail, __ATOMIC_ACQUIRE);
 	}
+	if (end - tail > e->size / 2)
+		wake_reader(e);
+	e->look_at = end + e->size / LOOKS;
+	if (e->look_at > tail + e->size)
+		e->look_at = tail + e->size;
 	return true;
 }
 
-static void put(const void *head, uint32_t head_length, const void *rest, uint32_t rest_length)
+/* Room for a record with LENGTH bytes behind its head: where they go; NULL: nobody reads. */
+static void *begin_record(uint32_t length)
 {
 	struct soft_events *e = soft.events;
-	struct soft_record record = {
-		.length = (uint32_t)sizeof(record) + head_length + rest_length,
-		.pid = soft.process ? soft.group->process[soft.process].pid : 0,
-	};
-	uint64_t bytes = rounded(record.length);
-	uint8_t *at;
+	struct soft_record *record;
 
-	if (!make_room(e, bytes))
-		return;
-	at = ring_at(e->head);
-	memcpy(at, &record, sizeof(record));
-	memcpy(at + sizeof(record), head, head_length);
-	if (rest_length)
-		memcpy(at + sizeof(record) + head_length, rest, rest_length);
-	__atomic_store_n(&e->head, e->head + bytes, __ATOMIC_RELEASE);
-	if (e->head - __atomic_load_n(&e->tail, __ATOMIC_RELAXED) > e->size / 2)
-		wake_reader(e);
+	length += (uint32_t)sizeof(*record);
+	if (e->head + rounded(length) > e->look_at && !make_room(e, rounded(length)))
+		return NULL;
+	record = (struct soft_record *)ring_at(e->head);
+	record->length = length;
+	record->pid = soft.process ? soft.group->process[soft.process].pid : 0;
+	return record + 1;
 }
 
-void soft_event(struct srd_event *event)
+/* It is whole: the reader may see it. */
+static void end_record(uint32_t length)
 {
-	event->time = srd_model_now(&soft.model);
-	put(event, srd_event_infos[event->type].size, NULL, 0);
+	struct soft_events *e = soft.events;
+
+	__atomic_store_n(&e->head, e->head + rounded((uint32_t)sizeof(struct soft_record) + length),
+			 __ATOMIC_RELEASE);
+}
+
+/*
+ * Whether only a trace shows it. Of completion entries that were not lost one tells rules that
+ * they are told of.
+ */
+static bool is_for_show(const struct srd_event *event)
+{
+	bool told = soft.events->entry_told;
+
+	if (event->type != SRD_EV_DEV_CQE || ((const struct srd_ev_dev_cqe *)event)->lost)
+		return event->type == SRD_EV_DEV_PACKET;
+	soft.events->entry_told = true;
+	return told;
+}
+
+/* An event of the model, which knows objects by their handles. */
+static void model_event(void *reader, const struct srd_event *event)
+{
+	uint32_t size = srd_event_infos[event->type].size;
+	struct srd_event *copy;
+
+	if (!soft_events_wanted() || (!soft.events->all && is_for_show(event)))
+		return;
+	copy = begin_record(size);
+	if (!copy)
+		return;
+	memcpy(copy, event, size);
+	copy->time = srd_model_now(&soft.model);
+	copy->object = soft_object(event->object)->name;
+	if (event->type == SRD_EV_DEV_CQE) {
+		struct srd_ev_dev_cqe *cqe = (struct srd_ev_dev_cqe *)copy;
+
+		cqe->qp = soft_object(cqe->qp)->name;
+	}
+	end_record(size);
+}
+
+void soft_event(const struct srd_event *event)
+{
+	uint32_t size = srd_event_infos[event->type].size;
+	struct srd_event *copy = begin_record(size);
+
+	if (!copy)
+		return;
+	memcpy(copy, event, size);
+	copy->time = srd_model_now(&soft.model);
+	end_record(size);
 }
 
 static struct soft_context *context_of(uint32_t file)
@@ -220,25 +259,44 @@ void soft_contexts_lost(uint32_t process)
 uint32_t soft_event_stack(const char *text, uint32_t length)
 {
 	struct srd_event event = {.type = SOFT_EVENT_STACK};
+	uint8_t *at;
 
 	if (!soft_events_wanted())
 		return 0;
 	event.line = ++soft.events->last_stack;
-	put(&event, sizeof(event), text, length);
+	at = begin_record((uint32_t)sizeof(event) + length);
+	if (!at)
+		return 0;
+	memcpy(at, &event, sizeof(event));
+	memcpy(at + sizeof(event), text, length);
+	end_record((uint32_t)sizeof(event) + length);
 	return event.line;
 }
 
-const struct soft_record *soft_event_peek(void)
+/*
+ * A writer that waits for room need not wait for all of it: a part of the ring at a time. A
+ * record that cannot be was written by the program itself; nothing behind it can be found.
+ */
+bool soft_events_read(soft_event_read_fn *read)
 {
 	struct soft_events *e = soft.events;
+	uint64_t head = __atomic_load_n(&e->head, __ATOMIC_ACQUIRE), tail = e->tail;
+	uint64_t end = head - tail < e->size / LOOKS ? head : tail + e->size / LOOKS;
 
-	if (__atomic_load_n(&e->head, __ATOMIC_ACQUIRE) == e->tail)
-		return NULL;
-	return (const struct soft_record *)ring_at(e->tail);
-}
+	if (head == tail)
+		return false;
+	while (tail < end) {
+		const struct soft_record *record = (const struct soft_record *)ring_at(tail);
+		uint32_t length = __atomic_load_n(&record->length, __ATOMIC_RELAXED);
 
-void soft_event_next(const struct soft_record *record)
-{
-	__atomic_store_n(&soft.events->tail, soft.events->tail + rounded(record->length),
-			 __ATOMIC_RELEASE);
+		if (length < sizeof(*record) || rounded(length) > head - tail) {
+			tail = head;
+			break;
+		}
+		__builtin_prefetch((const uint8_t *)record + AHEAD);
+		read(record, length - (uint32_t)sizeof(*record));
+		tail += rounded(length);
+	}
+	__atomic_store_n(&e->tail, tail, __ATOMIC_RELEASE);
+	return true;
 }

@@ -22,15 +22,18 @@
 #define SOFT_EVENT_STACK 0xfffe
 
 struct soft_events {
-	uint32_t size;    /* bytes of the ring; a power of two */
-	uint32_t on;      /* somebody reads */
-	uint32_t packets; /* events of packets are wanted */
-	int32_t reader;   /* process */
-	uint32_t asleep;  /* the reader waits for WAKE */
-	uint32_t wake;    /* futex */
+	uint32_t size;   /* bytes of the ring; a power of two */
+	uint32_t on;     /* somebody reads */
+	uint32_t all;    /* also what only a trace shows */
+	int32_t reader;  /* process */
+	uint32_t asleep; /* the reader waits for WAKE */
+	uint32_t wake;   /* futex */
 	uint32_t last_stack;
 	uint32_t last_op;
+	/* The writers' line and the reader's; each looks at the other's seldom. */
 	_Alignas(64) uint64_t head; /* bytes ever written */
+	uint64_t look_at;           /* from there on a writer looks how far the reader is */
+	uint32_t entry_told;        /* a completion entry that was not lost */
 	_Alignas(64) uint64_t tail; /* bytes ever read */
 };
 
@@ -41,7 +44,7 @@ struct soft_record {
 };
 
 /* Make the ring of the group in FOLDER that was just made, for the calling process to read. */
-int soft_events_create(const char *folder, bool packets);
+int soft_events_create(const char *folder, bool all);
 /* Map the ring of a group that has one. A negative errno. */
 int soft_events_attach(const char *folder);
 void soft_events_detach(void);
@@ -51,8 +54,8 @@ static inline bool soft_events_wanted(void)
 	return soft.events && __atomic_load_n(&soft.events->on, __ATOMIC_RELAXED);
 }
 
-/* Time is set here. With the lock held, as all that writes. */
-void soft_event(struct srd_event *event);
+/* Its time is now. With the lock held, as all that writes. */
+void soft_event(const struct srd_event *event);
 /* The process opens or closes a device; where it dies, the stream is told of what it had open. */
 void soft_context_opened(uint32_t file, uint32_t host);
 void soft_context_closed(uint32_t file);
@@ -60,8 +63,12 @@ void soft_contexts_lost(uint32_t process);
 /* TEXT as the stack with a new number, which is returned; 0: nobody reads. */
 uint32_t soft_event_stack(const char *text, uint32_t length);
 
-/* For the reader: the record at TAIL, NULL: there is none yet; and on to the next. */
-const struct soft_record *soft_event_peek(void);
-void soft_event_next(const struct soft_record *record);
+/*
+ * For the reader: READ gets records that are there, in turn, with LENGTH bytes behind the
+ * head of each; false: there is none. The program may still write to them. Up to
+ * SRD_EVENT_MAX_SIZE bytes can be read whatever LENGTH is.
+ */
+typedef void soft_event_read_fn(const struct soft_record *record, uint32_t length);
+bool soft_events_read(soft_event_read_fn *read);
 
 #endif

@@ -414,7 +414,7 @@ static int record(const struct srd_launch_record *record, const struct soft_fold
 		return srd_error_set(error, -EINVAL,
 				     "this group has begun already: only the first program of a "
 				     "group can ask for rules, a trace or a timeline");
-	err = soft_events_create(folder->path, record->packets);
+	err = soft_events_create(folder->path, record->all);
 	return err ? srd_error_set(error, err, "the ring of events in %s cannot be made: %s",
 				   folder->path, strerror(-err))
 		   : 0;

@@ -18,6 +18,11 @@ static bool on(void)
 	return soft_events_wanted();
 }
 
+static bool all(void)
+{
+	return soft.events->all;
+}
+
 static void asked(const struct srd_recorder_asked *what)
 {
 	asked_now = what;
@@ -103,20 +108,23 @@ static bool is_exposed(const struct srd_event *event)
 	return false;
 }
 
-static void put_one(struct srd_event *event)
+static void put_one(const struct srd_event *event)
 {
 	if (!is_exposed(event))
 		soft_event(event);
 }
 
-static void put(void *events, uint32_t num, struct srd_event *tail)
+static void put(const struct srd_event *head, const void *events, uint32_t num,
+		const struct srd_event *tail)
 {
-	uint8_t *at = events;
+	const uint8_t *at = events;
 
 	if (!soft_events_wanted() || soft_lock())
 		return;
+	if (head)
+		put_one(head);
 	for (uint32_t i = 0; i < num; i++) {
-		struct srd_event *event = (struct srd_event *)at;
+		const struct srd_event *event = (const struct srd_event *)at;
 
 		put_one(event);
 		at += srd_event_infos[event->type].size;
@@ -128,6 +136,7 @@ static void put(void *events, uint32_t num, struct srd_event *tail)
 
 __attribute__((visibility("default"))) const struct srd_recorder srdlab_recorder = {
 	.on = on,
+	.all = all,
 	.asked = asked,
 	.number = number,
 	.stack = soft_stack,

@@ -28,13 +28,13 @@ struct frames {
 	uintptr_t cfa;
 };
 
+/* Where soft_stack was called from is looked at first: it is in a line of memory of its own. */
 static __thread struct {
-	const void *frame;
-	uint32_t number;
-	uint32_t generation;
-	struct frames frames;
-} remembered[REMEMBERED];
-static __thread uint32_t next_remembered;
+	const void *frame[REMEMBERED]; /* NULL: none */
+	uint32_t number[REMEMBERED];
+	uint32_t next;
+	struct frames frames[REMEMBERED];
+} remembered;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
@@ -42,7 +42,6 @@ static struct {
 	uint32_t number;
 } known[MAX_STACKS];
 static uint32_t num_known;
-static uint32_t generation; /* counts processes: a child's stacks are its own */
 
 static const uintptr_t *find_slot(uintptr_t from, uintptr_t to, uintptr_t pc)
 {
@@ -160,34 +159,42 @@ static uint32_t number_of(const struct frames *f)
 	return number;
 }
 
-uint32_t soft_stack(void)
+/* Number the stack F of the call of soft_stack from FRAME, and remember it where that is possible. */
+__attribute__((noinline)) static uint32_t take_in(const struct frames *f, const void *frame)
 {
-	const void *frame = __builtin_frame_address(0);
-	struct frames f = {.whole = true};
-	uint32_t number, i;
+	uint32_t number = number_of(f), i;
 
-	if (!soft_events_wanted())
-		return 0;
-	for (i = 0; i < REMEMBERED; i++)
-		if (remembered[i].frame == frame && remembered[i].generation == generation &&
-		    still_there(&remembered[i].frames))
-			return remembered[i].number;
-	_Unwind_Backtrace(one_frame, &f);
-	number = number_of(&f);
-	if (!f.whole)
+	if (!f->whole)
 		return number;
-	i = next_remembered++ % REMEMBERED;
-	remembered[i].frame = frame;
-	remembered[i].number = number;
-	remembered[i].generation = generation;
-	remembered[i].frames = f;
+	i = remembered.next++ % REMEMBERED;
+	remembered.frame[i] = frame;
+	remembered.number[i] = number;
+	remembered.frames[i] = *f;
 	return number;
 }
 
+uint32_t soft_stack(void)
+{
+	const void *frame = __builtin_frame_address(0);
+	struct frames f;
+
+	if (!soft_events_wanted())
+		return 0;
+	for (uint32_t i = 0; i < REMEMBERED; i++)
+		if (remembered.frame[i] == frame && still_there(&remembered.frames[i]))
+			return remembered.number[i];
+	f.count = 0;
+	f.whole = true;
+	/* From here, so that each return address of it lies where the next call will look. */
+	_Unwind_Backtrace(one_frame, &f);
+	return take_in(&f, frame);
+}
+
+/* A child's stacks are its own. */
 void soft_stack_forked(void)
 {
 	pthread_mutex_init(&lock, NULL);
 	memset(known, 0, sizeof(known));
+	memset(remembered.frame, 0, sizeof(remembered.frame));
 	num_known = 0;
-	generation++;
 }

@@ -101,12 +101,14 @@ static void show(struct srd_cli_program *program, const struct srd_violation *v)
 		(struct srd_cli_shown){v->rule, v->qp, v->object, v->object_kind};
 }
 
-static void after_event(void *arg, const struct srd_event *event)
+static void judge(void *arg, const struct srd_event *event)
 {
 	struct srd_cli_program *program = arg;
 	const struct srd_violation *list;
-	int n = srd_rules_violations(program->rules, &list);
+	int n;
 
+	srd_rules_event(program->rules, event);
+	n = srd_rules_violations(program->rules, &list);
 	for (; program->num_looked < n; program->num_looked++)
 		show(program, &list[program->num_looked]);
 }
@@ -147,15 +149,13 @@ int srd_cli_program_open(struct srd_cli_program *program,
 		rc = open_files(program, options, error);
 	if (rc)
 		return rc;
-	program->record.packets = program->trace || program->timeline;
+	program->record.all = program->trace || program->timeline;
 	if (program->trace)
 		srd_stream_add(&program->stream, srd_trace_event, program->trace);
 	if (program->timeline)
 		srd_stream_add(&program->stream, srd_timeline_event, program->timeline);
-	if (program->rules) {
-		srd_stream_add(&program->stream, srd_rules_event, program->rules);
-		srd_stream_add(&program->stream, after_event, program);
-	}
+	if (program->rules)
+		srd_stream_add(&program->stream, judge, program);
 	return 0;
 }
 

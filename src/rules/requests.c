@@ -10,30 +10,49 @@
 
 /* --- those that are hashed --- */
 
-static uint32_t home(const struct srd_request_table *table, uint64_t wr_id)
+static struct srd_request_list *list_of(const struct srd_request_table *table, uint64_t wr_id)
 {
-	return srd_map_hash(wr_id) & table->mask;
+	return &table->lists[srd_map_hash(wr_id) & (table->size - 1)];
+}
+
+/* The slot I + 1 at the end of its list. */
+static void append(struct srd_request_table *table, uint32_t at)
+{
+	struct srd_request *request = &table->slots[at - 1];
+	struct srd_request_list *list = list_of(table, request->wr_id);
+
+	request->next = 0;
+	if (list->last)
+		table->slots[list->last - 1].next = at;
+	else
+		list->first = at;
+	list->last = at;
 }
 
 SRD_RARE static int grow(struct srd_request_table *table)
 {
-	uint32_t size = table->slots ? 2 * (table->mask + 1) : 32;
-	struct srd_request_table bigger = {.mask = size - 1, .count = table->count};
+	uint32_t size = table->size ? 2 * table->size : 32;
+	struct srd_request_table bigger = {.size = size, .count = table->count};
 
 	bigger.slots = srd_calloc(size, sizeof(*bigger.slots));
-	if (!bigger.slots)
+	bigger.lists = srd_calloc(size, sizeof(*bigger.lists));
+	if (!bigger.slots || !bigger.lists) {
+		srd_free(bigger.slots);
+		srd_free(bigger.lists);
 		return -ENOMEM;
-	for (uint32_t i = 0; table->slots && i <= table->mask; i++) {
-		uint32_t at;
-
-		if (!table->slots[i].used)
-			continue;
-		at = home(&bigger, table->slots[i].wr_id);
-		while (bigger.slots[at].used)
-			at = (at + 1) & bigger.mask;
-		bigger.slots[at] = table->slots[i];
+	}
+	/* Full: list by list, so that those of one id stay in their order. */
+	for (uint32_t i = 0, to = 0; i < table->size; i++)
+		for (uint32_t at = table->lists[i].first; at; at = table->slots[at - 1].next) {
+			bigger.slots[to++] = table->slots[at - 1];
+			append(&bigger, to);
+		}
+	for (uint32_t at = size; at > table->size; at--) {
+		bigger.slots[at - 1].next = bigger.free;
+		bigger.free = at;
 	}
 	srd_free(table->slots);
+	srd_free(table->lists);
 	*table = bigger;
 	return 0;
 }
@@ -41,47 +60,55 @@ SRD_RARE static int grow(struct srd_request_table *table)
 __attribute__((noinline)) static struct srd_request *far_add(struct srd_request_table *table,
 							     uint64_t wr_id)
 {
+	struct srd_request *request;
 	uint32_t at;
 
-	if (!table->slots || 2 * (table->count + 1) > table->mask + 1)
-		if (grow(table))
-			return NULL;
-	at = home(table, wr_id);
-	while (table->slots[at].used)
-		at = (at + 1) & table->mask;
+	if (!table->free && grow(table))
+		return NULL;
+	at = table->free;
+	request = &table->slots[at - 1];
+	table->free = request->next;
 	table->count++;
-	return &table->slots[at];
+	request->wr_id = wr_id;
+	append(table, at);
+	return request;
 }
 
 __attribute__((noinline)) static void far_remove(struct srd_request_table *table,
 						 struct srd_request *request)
 {
-	uint32_t hole = (uint32_t)(request - table->slots);
+	struct srd_request_list *list = list_of(table, request->wr_id);
+	uint32_t at = (uint32_t)(request - table->slots) + 1, before = 0;
 
-	for (uint32_t i = (hole + 1) & table->mask; table->slots[i].used;
-	     i = (i + 1) & table->mask) {
-		uint32_t at = home(table, table->slots[i].wr_id);
-
-		if (((i - at) & table->mask) < ((i - hole) & table->mask))
-			continue;
-		table->slots[hole] = table->slots[i];
-		hole = i;
-	}
-	table->slots[hole].used = false;
+	for (uint32_t i = list->first; i != at; i = table->slots[i - 1].next)
+		before = i;
+	if (before)
+		table->slots[before - 1].next = request->next;
+	else
+		list->first = request->next;
+	if (list->last == at)
+		list->last = before;
+	request->used = false;
+	request->next = table->free;
+	table->free = at;
 	table->count--;
 }
 
+/* The oldest; a dropped one only where no other has the id. */
 __attribute__((noinline)) static struct srd_request *
 far_search(const struct srd_request_table *table, uint64_t wr_id)
 {
 	struct srd_request *dropped = NULL;
 
-	for (uint32_t i = home(table, wr_id); table->slots[i].used; i = (i + 1) & table->mask) {
-		if (table->slots[i].wr_id != wr_id)
+	for (uint32_t at = list_of(table, wr_id)->first; at; at = table->slots[at - 1].next) {
+		struct srd_request *request = &table->slots[at - 1];
+
+		if (request->wr_id != wr_id)
 			continue;
-		if (!table->slots[i].dropped)
-			return &table->slots[i];
-		dropped = &table->slots[i];
+		if (!request->dropped)
+			return request;
+		if (!dropped)
+			dropped = request;
 	}
 	return dropped;
 }
@@ -117,7 +144,8 @@ struct srd_request *srd_requests_add(struct srd_requests *requests, uint64_t wr_
 			      : far_find(&requests->far, wr_id);
 	if (other)
 		other->shared = true;
-	if (request->used)
+	/* Where older ones of its id are hashed it is not to be found before them. */
+	if (request->used || other)
 		request = far_add(&requests->far, wr_id);
 	if (!request)
 		return NULL;
@@ -167,7 +195,7 @@ struct srd_request *srd_requests_next(const struct srd_requests *requests,
 	} else {
 		i = (uint32_t)(request - requests->far.slots) + 1;
 	}
-	for (; requests->far.slots && i <= requests->far.mask; i++)
+	for (; i < requests->far.size; i++)
 		if (requests->far.slots[i].used)
 			return &requests->far.slots[i];
 	return NULL;
@@ -177,5 +205,6 @@ void srd_requests_release(struct srd_requests *requests)
 {
 	srd_free(requests->near);
 	srd_free(requests->far.slots);
+	srd_free(requests->far.lists);
 	*requests = (struct srd_requests){0};
 }

@@ -2,7 +2,8 @@
 /*
  * The requests of one queue pair that are posted and whose completion was not polled, by
  * wr_id. Ids are consecutive more often than not, so each has a place by its low bits; those
- * that find it taken are hashed. The same id may stand there more than once.
+ * that find it taken are hashed. The same id may stand there more than once, for each of
+ * them in a program that uses none: then the oldest is found first.
  */
 #ifndef SRD_REQUESTS_H
 #define SRD_REQUESTS_H
@@ -23,6 +24,7 @@ struct srd_request {
 	struct srd_book_ah *ah;        /* NULL: unknown */
 	struct srd_book_op *op;        /* NULL: none */
 	uint32_t line;
+	uint32_t next; /* where it is hashed: of its list, or of the free ones; + 1, 0: none */
 	uint8_t opcode;
 	bool used;    /* the slot holds a request */
 	bool dropped; /* the queue pair was reset since: it may complete or not */
@@ -30,11 +32,19 @@ struct srd_request {
 	bool silent;  /* no entry comes for it where it succeeds */
 };
 
-/* Open addressing in a power of two. All zeros is an empty table. */
+/* Those of one hash, oldest first: slots + 1; 0: none. */
+struct srd_request_list {
+	uint32_t first;
+	uint32_t last;
+};
+
+/* As many lists as slots, a power of two. All zeros is an empty table. */
 struct srd_request_table {
 	struct srd_request *slots;
-	uint32_t mask; /* slots - 1 */
+	struct srd_request_list *lists;
+	uint32_t size;
 	uint32_t count;
+	uint32_t free; /* slot + 1 */
 };
 
 /* All zeros has none. */

@@ -14,7 +14,7 @@
 /* What becomes of the events of the programs. The functions are called by another thread. */
 struct srd_launch_record {
 	struct srd_stream *stream;
-	bool packets; /* their events are wanted too */
+	bool all; /* also what only a trace shows, and no rule looks at */
 	void *context;
 	/*
 	 * The stack that events give as their line NUMBER, in process PID. TEXT has LENGTH bytes

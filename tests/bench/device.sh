@@ -1,7 +1,7 @@
 #!/bin/sh
 # The software device's figures: how long programs take that do nothing, and what
-# device.c measures under it, with an rdma-core that has RDMA writes where one can be had; and
-# libfabric's and UCX's figures of the same.
+# device.c measures under it, without rules and with every law, with an rdma-core that has RDMA
+# writes where one can be had; and libfabric's and UCX's figures of the same.
 # usage: device.sh SRDLAB PROGRAM [OPTION OF EXEC]...
 set -eu
 srdlab=$1 program=$2
@@ -36,5 +36,6 @@ trap 'rm -f "$figures"' EXIT
 	exit 1
 }
 cat "$figures"
+"$srdlab" exec --rules law "$@" -- "$program" law
 # Beside it what people would use without a device, where that is to be had.
 sh "$top/tests/bench/peers.sh" "$figures"

@@ -147,6 +147,17 @@ static inline void end_open(struct end *end, void *memory, size_t size)
 	end_modify(end, IBV_QPS_RTS, IBV_QP_SQ_PSN);
 }
 
+/* Destroy all of it; its memory stays. */
+static inline void end_close(struct end *end)
+{
+	must(!ibv_destroy_qp(&end->qp->qp_base));
+	must(!ibv_destroy_ah(end->ah));
+	must(!ibv_destroy_cq(end->cq));
+	must(!ibv_dereg_mr(end->mr));
+	must(!ibv_dealloc_pd(end->pd));
+	must(!ibv_close_device(end->context));
+}
+
 /* NUM requests with one doorbell: LENGTH bytes from TO, or to it, here at OFFSET. */
 static inline void end_post(struct end *end, const struct end_name *to, int write, uint32_t num,
 			    uint32_t offset, uint32_t length)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # shellcheck disable=SC2016
 # What srdlab exec makes of a program that breaks a law: statuses, files, suppressions.
-# usage: judged.sh SRDLAB DEREG_IN_FLIGHT WAITS FLOOD OP_WHOLE
+# usage: judged.sh SRDLAB DEREG_IN_FLIGHT WAITS FLOOD OP_WHOLE FORKED_IN_SESSION
 set -u
 srdlab=$1 program=$2
 folder=$(mktemp -d)
@@ -55,6 +55,9 @@ want "and why" 1 "$(grep -c 'only the first program' "$folder/late")"
 # A process that is killed leaves nothing that it could have destroyed.
 want "no leak of the dead" 0 "$(status --rules lifetime --error-exitcode 9 -- sh -c '
 	"$0" & sleep 1; kill -9 $!; wait' "$3")"
+
+# That a session began is told with its end: by its own process.
+want "a session over a fork" 0 "$(status --rules session --error-exitcode 9 -- "$6")"
 
 # What a program marks as its own op is judged as ours are.
 out=$("$srdlab" exec --rules law,contract --error-exitcode 9 -- "$5" 2>&1)
