@@ -135,11 +135,13 @@ local function place(w, addr, key)
 	if not at or at == 0 then
 		return addr
 	end
-	for _, memory in ipairs(region and { region } or w.buffers) do
-		local offset = at - memory.addr
-		local slack = region and far or 0
-		if offset >= -slack and offset <= memory.length + slack then
-			return ("%s%+d"):format(memory.name, offset)
+	-- The end of one buffer may be the start of another.
+	for _, slack in ipairs(region and { far } or { -1, 0 }) do
+		for _, memory in ipairs(region and { region } or w.buffers) do
+			local offset = at - memory.addr
+			if offset >= -math.max(slack, 0) and offset <= memory.length + slack then
+				return ("%s%+d"):format(memory.name, offset)
+			end
 		end
 	end
 	return addr

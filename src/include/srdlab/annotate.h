@@ -13,8 +13,8 @@
  *     ... its completions ...
  *     srdlab_op_end(op, 0, NULL);
  *
- * Ids of its requests then have to be those that the rules id.* ask for. All calls may come
- * from any thread; an op is of one queue pair.
+ * Which ids its requests have is its own matter. All calls may come from any thread; an op is
+ * of one queue pair.
  *
  * Faults need no rules. A request is named before it is posted:
  *
