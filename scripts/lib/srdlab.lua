@@ -2,6 +2,7 @@
 local core = ...
 -- A script may do to its globals what it likes.
 local type, pairs, ipairs, print, tostring, pcall, error = type, pairs, ipairs, print, tostring, pcall, error
+local setmetatable = setmetatable
 local format, move = string.format, table.move
 local t = core.classes.scenario
 local srd = {
@@ -169,6 +170,22 @@ function t.log(_, ...)
 	print(...)
 end
 
+-- What only scripts over a program have, so that it is told who would run them.
+local others = {
+	on_device = true, on_queue_pair = true, on_request = true, at = true, after = true, fabric = true, counter = true,
+	now = true, seed = true, log = true,
+}
+
+core.module = {
+	__index = function(_, key)
+		if others[key] then
+			core.other("srd." .. key)
+		end
+	end,
+	__metatable = false,
+}
+setmetatable(srd, core.module)
+
 local loaded = { srdlab = srd }
 local outer = require
 
@@ -180,7 +197,7 @@ function require(name) -- luacheck: ignore 121
 	if outer then
 		return outer(name)
 	end
-	core.raise(format("require: there is no module \"%s\": a scenario has srdlab only", tostring(name)))
+	core.raise(format("require: there is no module \"%s\": a script has srdlab only", tostring(name)))
 end
 
 return srd

@@ -2,7 +2,7 @@
 -- scenarios. Called with the table that C offers; core.steer is the way to the device.
 local core = ...
 local srd, steer = core.srdlab, core.steer
-local ipairs, pairs, setmetatable, type, print = ipairs, pairs, setmetatable, type, print
+local ipairs, pairs, type, print = ipairs, pairs, type, print
 local format, insert, remove, kind, max = string.format, table.insert, table.remove, math.type, math.max
 
 -- A class: its name, its methods, and the metatable of its objects. An object is a value of C's
@@ -208,12 +208,9 @@ for _, name in ipairs { "scenario", "describe", "address" } do
 	end
 end
 
-setmetatable(srd, {
-	__index = function(_, key)
-		refuse_name("srd", key, srd)
-	end,
-	__metatable = false,
-})
+core.module.__index = function(_, key)
+	refuse_name("srd", key, srd)
+end
 
 -- ---- moments ----
 

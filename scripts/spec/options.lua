@@ -158,7 +158,7 @@ local commands = {
 				.. "same devices, as processes of one machine are.",
 			"The exit status is the program's own, 128 and the signal's number where one ended it, 126 "
 				.. "where it cannot be executed, 127 where it is not found; 2 where the script is wrong, whatever "
-				.. "the program's own is; 77 where there was nothing to judge. "
+				.. "the program's own is; 77 where there was no device to judge, steer or log. "
 				.. "Processes that live on after the program are waited for; SIGINT ends that.",
 			"With --rules every event of the program and its children is judged as a scenario's is: each "
 				.. "violation is printed when it is found, with the stack of the call, and counted at the end. "
@@ -226,7 +226,8 @@ local commands = {
 		sets = { "sandbox" },
 		description = {
 			"Loads each script, which looks at all that its scenarios declare: their names, options, "
-				.. "needs and rules. A file without a scenario is a problem too. Nothing runs.",
+				.. "needs and rules. A file without a scenario is a problem too, unless it is a script for "
+				.. "srdlab exec --script, which is loaded as that command does. Nothing runs.",
 		},
 		options = {},
 		exits = { "passed", "failed", "usage", "internal" },

@@ -505,7 +505,7 @@ static int compare(const struct srd_cli_bench_options *options)
 
 int srd_cli_bench(const struct srd_cli_bench_options *options)
 {
-	const struct srd_cli_written file = {"--json", options->json};
+	const struct srd_cli_written file = {"--json", options->json, true};
 	struct srd_error error;
 	json_t *report;
 	int status;

@@ -127,6 +127,9 @@ static int check_written(const struct srd_cli_exec_options *options, struct srd_
 			      options->arguments.items[0]};
 	int rc = srd_cli_written_check(files, 3, error);
 
+	if (!rc && options->script && !strcmp(options->script, "-"))
+		rc = srd_error_set(error, -EINVAL,
+				   "--script - : standard input is the program's; name a file");
 	for (int i = 0; !rc && i < 4; i++)
 		rc = srd_cli_written_spare(files, 3, read[i], error);
 	return rc;

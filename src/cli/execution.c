@@ -33,13 +33,16 @@ static void tell_unmet(const struct srd_cli_execution *execution,
 		[SRD_LAUNCH_SETUID] = "is set-user-ID",
 		[SRD_LAUNCH_CAPABLE] = "gains capabilities",
 	};
-	const char *before = execution->watch.rules ? "nothing was judged: " : "";
+	const char *before = execution->watch.rules ? "nothing was judged: "
+			     : execution->script    ? "the script had nothing to do: "
+			     : execution->log       ? "nothing was decided: "
+						    : "";
 
 	if (reach->met != SRD_LAUNCH_MET && reach->met != SRD_LAUNCH_UNUSED)
 		srd_cli_warning("%s%s%s%s %s, and so cannot be given the device", before,
 				execution->argv[0], *reach->interpreter ? "'s interpreter " : "",
 				reach->interpreter, whats[reach->met]);
-	else if (reach->met == SRD_LAUNCH_UNUSED && execution->watch.rules)
+	else if (reach->met == SRD_LAUNCH_UNUSED && *before)
 		srd_cli_warning("%sno process of the program opened a device; one that is linked "
 				"statically, 32-bit, set-user-ID or without LD_PRELOAD cannot",
 				before);
@@ -76,7 +79,7 @@ static int launch(const struct srd_cli_execution *execution, const struct srd_st
 	*status = steer && srd_steer_has_failed(steer) ? SRD_EXIT_USAGE : program_status(raw);
 	tell_unmet(execution, &reach);
 	program->unmet = reach.met != SRD_LAUNCH_MET;
-	if (program->unmet && program->rules && !*status)
+	if (program->unmet && (program->rules || steer || execution->log) && !*status)
 		*status = SRD_EXIT_SKIPPED;
 	return 0;
 }

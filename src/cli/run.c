@@ -439,8 +439,8 @@ static int check_written(const struct run *run, struct srd_error *error)
 {
 	const struct srd_cli_run_options *options = run->options;
 	const struct srd_cli_written files[] = {
-		{"--junit", options->junit},
-		{"--json", options->json},
+		{"--junit", options->junit, true},
+		{"--json", options->json, true},
 		{"--trace", options->trace.trace},
 		{"--timeline", options->trace.timeline},
 	};

@@ -35,6 +35,10 @@ static bool is_script(const char *path)
 int srd_cli_written_check(const struct srd_cli_written *files, int count, struct srd_error *error)
 {
 	for (int i = 0; i < count; i++) {
+		if (files[i].path && !is_file(&files[i]) && !files[i].standard)
+			return srd_error_set(error, -EINVAL,
+					     "%s - : this goes to a file, not to standard output",
+					     files[i].option);
 		if (!is_file(&files[i]))
 			continue;
 		if (is_script(files[i].path))

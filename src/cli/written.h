@@ -3,11 +3,14 @@
 #ifndef SRD_CLI_WRITTEN_H
 #define SRD_CLI_WRITTEN_H
 
+#include <stdbool.h>
+
 #include <srdlab/error.h>
 
 struct srd_cli_written {
 	const char *option; /* "--junit" */
-	const char *path;   /* NULL: not asked for; "-" is standard output, and nobody's file */
+	const char *path;   /* NULL: not asked for */
+	bool standard;      /* "-" is standard output, and nobody's file; else it is refused */
 };
 
 /*

@@ -85,7 +85,10 @@ struct srd_scenario_result {
 	uint64_t suppressions; /* bit by entry of the suppression file, 64 at most: it was needed */
 };
 
-/* Load PATH and collect its scenarios. Errors carry "file:line: ". */
+/*
+ * Load PATH and collect its scenarios. Errors carry "file:line: ". -ENOEXEC: it asks for what
+ * scripts over a program have (steer.h).
+ */
 int srd_script_load(const char *path, const struct srd_sandbox *sandbox, struct srd_script **out,
 		    struct srd_error *error);
 /* The same from memory; PATH names it in messages. */

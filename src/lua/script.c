@@ -241,6 +241,14 @@ static int outside(lua_State *L)
 	return 0;
 }
 
+/* core.other(name): the script asks for NAME, which scripts over a program have. Raises. */
+static int other(lua_State *L)
+{
+	srd_lua_of(L)->is_other = true;
+	srd_raise(L, "%s: this is a script for srdlab exec --script, not one of scenarios",
+		  luaL_checkstring(L, 1));
+}
+
 static int scenario(lua_State *L)
 {
 	struct srd_lua *lua = srd_lua_of(L);
@@ -321,6 +329,8 @@ void srd_script_open(lua_State *L, const struct srd_script *script)
 	lua_setfield(L, -2, "scenario");
 	lua_pushcfunction(L, outside);
 	lua_setfield(L, -2, "outside");
+	lua_pushcfunction(L, other);
+	lua_setfield(L, -2, "other");
 	srd_bind_core(L);
 	if (steers)
 		srd_steer_bind(L);
@@ -767,6 +777,11 @@ int srd_script_load_text(const char *path, const char *text, size_t size,
 	}
 	ret = collect(&lua, script, error);
 	srd_watchdog_stop(&lua);
+	if (ret == -EINVAL && lua.is_other) {
+		ret = -ENOEXEC;
+		if (error)
+			error->code = ret;
+	}
 close:
 	srd_lua_close(&lua);
 	if (ret) {

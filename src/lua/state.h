@@ -36,6 +36,7 @@ struct srd_lua {
 	volatile sig_atomic_t out_of_time;
 	uint32_t num_scenarios; /* that srd.scenario has made so far */
 	uint32_t num_refused;   /* calls of srd.scenario that raised */
+	bool is_other;          /* what it asked for is of scripts over a program */
 	uint32_t wanted;        /* the only scenario that is kept, from 1 on; 0: all are */
 	int close_depth;        /* calls of coroutine.close, one in another */
 	void (*log)(void *arg, const char *text);

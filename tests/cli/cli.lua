@@ -244,6 +244,19 @@ write(dir .. "/unknown_rule.lua", "local srd = require 'srdlab'\n"
 	.. "srd.scenario('x', { violates = 'no.rule' }, function() end)\n")
 case("check finds an unknown rule", "srdlab check unknown_rule.lua", 2, { out = "unknown_rule.lua:2: error: " })
 write(dir .. "/none.lua", "\n")
+write(dir .. "/faults.lua", "local srd = require 'srdlab'\nsrd.fabric { loss = 1000 }\n"
+	.. "srd.on_request(function(r) r:hold() end)\n")
+write(dir .. "/wrong_faults.lua", "local srd = require 'srdlab'\nsrd.fabric { lost = 1000 }\n")
+write(dir .. "/escape.lua", "error '\\27[31m'\n")
+case("check of a script over a program", "srdlab check faults.lua", 0, { last = "1 file, 0 scenarios, 0 problems" })
+case("check of a wrong one", "srdlab check faults.lua wrong_faults.lua", 1,
+	{ out = 'wrong_faults.lua:2: error: profile: unknown field "lost"; did you mean "loss"?\n',
+		last = "2 files, 0 scenarios, 1 problem" })
+case("a script over a program is not run", "srdlab run faults.lua", 2,
+	{ out = "faults.lua:2: error: srd.fabric: this is a script for srdlab exec --script, not one of scenarios" })
+case("a trace goes to a file", "srdlab run --trace - " .. S .. "pass.lua", 2,
+	{ out = "", err = "--trace - : this goes to a file, not to standard output" })
+case("control characters of a script", "srdlab check escape.lua", 2, { out = "escape.lua:1: error: \u{fffd}[31m" })
 case("check finds no scenario", "srdlab check none.lua", 1, { out = "none.lua: error: it holds no scenario" })
 case("a file without a scenario is named", "srdlab run none.lua " .. S .. "pass.lua", 0,
 	{ err = "none.lua holds no scenario" })

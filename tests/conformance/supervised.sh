@@ -95,6 +95,18 @@ want "nothing to say" "" "$(cat "$folder/err")"
 want "rules without the device" 77 "$(run --rules law --error-exitcode 9 -- "$plain")"
 want "why nothing was judged" 1 "$(said 'nothing was judged: no process')"
 want "nothing else" 1 "$(wc -l <"$folder/err" | tr -d ' ')"
+echo 'require "srdlab".on_device(print)' >"$folder/faults.lua"
+want "a script without the device" 77 "$(run --script "$folder/faults.lua" -- "$plain")"
+want "why it did nothing" 1 "$(said 'the script had nothing to do: no process')"
+want "a log without the device" 77 "$(run --decisions "$folder/log" -- "$plain")"
+want "why it is empty" 1 "$(said 'nothing was decided: no process')"
+want "a script and a failure without the device" 7 "$(run --script "$folder/faults.lua" -- sh -c 'exit 7')"
+for option in trace timeline decisions; do
+	want "--$option to standard output" 2 "$(run --$option - -- "$plain")"
+	want "what is said of it" 1 "$(said "\-\-$option - : this goes to a file")"
+done
+want "a script from standard input" 2 "$(run --script - -- "$plain")"
+want "what is said of it" 1 "$(said "standard input is the program's")"
 want "rules and a failure without the device" 7 "$(run --rules law -- sh -c 'exit 7')"
 if [ -n "$static" ]; then
 	want "a static program" 0 "$(run -- "$static")"
