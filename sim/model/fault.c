@@ -297,8 +297,10 @@ int srd_model_host_fault(struct srd_model *m, uint32_t host, enum srd_lab_kind k
 		return ENOENT;
 	device->dead = kind == SRD_LAB_KILL;
 	if (kind == SRD_LAB_KILL) {
-		for (qp = device->first_qp; qp; qp = m->qp[qp].next_qp)
+		for (qp = device->first_qp; qp; qp = m->qp[qp].next_qp) {
 			m->qp[qp].cut_off = true;
+			srd_qp_wake(m, qp); /* what waits for its receives finds nobody */
+		}
 		srd_packet_host_down(m, host);
 		return 0;
 	}

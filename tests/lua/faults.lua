@@ -113,6 +113,16 @@ srd.scenario("a status by the name of libibverbs, where it is of one alone", { n
 	t:expect(t:result(p.a.qp:put { from = p.a.mem, to = p.b.mem }).vendor_err):equals(7)
 end)
 
+srd.scenario("what waits for a receive of a host that dies has an end", {
+	needs = { "faults", "virtual_time" },
+}, function(t)
+	local a = t:verbs_pair { memory = 64 }
+	t:expect(a.qp:post({ { "send", wr_id = 1, from = a.mem } }, a.peer)):equals "OK"
+	t:run_for "1ms"
+	t:host("b"):kill()
+	t:expect(a.cq:wait()[1].vendor_err):equals(15) -- UNREACH_REMOTE: no answer of it ever came
+end)
+
 srd.scenario("the limit of a memory region is named", { needs = needs, limits = { max_mr_size = 65536 } }, function(t)
 	t:expect(function()
 		t:host("a"):memory(65537)

@@ -124,7 +124,7 @@ srd.scenario("no files, no processes, no binary code", {}, function(t)
 	t:expect(load(function() end, "=empty", "b", {})):differs_from(nil)
 	t:expect(function()
 		require "socket"
-	end):raises 'there is no module "socket": a scenario has srdlab only'
+	end):raises 'there is no module "socket": a script has srdlab only'
 	t:expect(require "srdlab"):equals(srd)
 end)
 
