@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <limits.h>
 #include <linux/futex.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -13,6 +14,7 @@
 #include "event.h"
 #include "memory.h"
 #include "ring.h"
+#include "share.h"
 
 #define MAX_SGE 64 /* of one receive */
 
@@ -38,6 +40,38 @@ static void end_queue_pair(struct soft_object *object)
 	srd_model_qp_fault(&soft.model, object->model, SRD_LAB_QP_ERR);
 }
 
+/*
+ * It uses a region that another process of its file registered. That one's memory it is, on a
+ * device too: ib_umem_get pins the pages of the process that calls, and fork copies those.
+ */
+static void tell_of_before_fork(uint32_t key, uint64_t addr)
+{
+	static uint32_t told;
+
+	if (told == key || !soft_share_is_private(addr))
+		return;
+	if (!told)
+		dprintf(STDERR_FILENO,
+			"srdlab: process %d uses memory that its parent registered before fork: "
+			"the device has the pages of the parent, here and on EFA; register memory "
+			"after fork, or after daemon()\n",
+			(int)getpid());
+	told = key;
+}
+
+/* Who uses QP has changed, where processes share it since a fork. */
+static void settle_owner(const struct soft_object *qp, const struct srd_sge *sge)
+{
+	uint32_t owner = srd_model_key_owner(&soft.model, sge->lkey);
+
+	if (!owner)
+		return;
+	srd_model_qp_own(&soft.model, qp->model, owner);
+	/* Else whoever moves the device is not the one who posted, maybe. */
+	if (!qp->qp.raw && soft_process_descends(soft.process, owner))
+		tell_of_before_fork(sge->lkey, sge->addr);
+}
+
 static bool take_request(struct soft_object *object, const uint8_t *entry)
 {
 	struct srd_request *request = srd_model_request_new(&soft.model);
@@ -48,6 +82,8 @@ static bool take_request(struct soft_object *object, const uint8_t *entry)
 			   srd_model_request_inline(&soft.model, request))) {
 		if (!object->qp.id64)
 			request->id = (uint16_t)request->id;
+		if (soft.group->children && request->num_sge)
+			settle_owner(object, request->sge);
 		if (soft_blind(object))
 			soft_blind_send(object, request);
 		soft_ask_request(object, request);
@@ -96,6 +132,8 @@ static uint32_t take_receive(struct soft_object *object, uint32_t left)
 		if (!part.last)
 			continue;
 		receive.num_sge = i + 1;
+		if (soft.group->children)
+			settle_owner(object, sge);
 		if (soft_blind(object))
 			soft_blind_receive(object, &receive);
 		srd_model_post_recv(&soft.model, object->model, &receive);

@@ -32,12 +32,11 @@ static struct entry {
 	uint32_t file;    /* of a device; 0: none */
 	uint32_t channel; /* object; 0: none */
 	uint16_t number;
-	uint16_t host; /* counted from the group's first one */
-	ino_t inode;   /* of what was opened: it may be closed without a word to us */
+	uint16_t host;  /* counted from the group's first one */
+	bool inherited; /* from a fork: that one gives it back */
+	ino_t inode;    /* of what was opened: it may be closed without a word to us */
 } fds[MAX_FDS];
 
-/* The device that a fork took from this process. */
-static bool inherited;
 static pthread_mutex_t attach_lock = PTHREAD_MUTEX_INITIALIZER;
 
 int soft_device_of_path(const char *path)
@@ -81,30 +80,20 @@ void soft_device_next(uint32_t host)
 }
 
 /*
- * A child of fork has its parent's mappings and descriptors, but it is another process with
- * memory of its own: what it opens is its own, what it has from its parent stays the parent's.
+ * A child of fork has its parent's descriptors and queues, as it has in the kernel, which asks
+ * nobody for their process: ib_uverbs_ioctl goes by the file, rdma_umap_open gives the child the
+ * doorbells. But its memory is another, and what the parent registered is the parent's.
  */
 static void forked(void)
 {
 	soft_share_fork_child();
 	soft_stack_forked();
 	for (int fd = 0; fd < MAX_FDS; fd++)
-		inherited |= fds[fd].file != 0;
+		fds[fd].inherited = true;
+	if (soft.process)
+		soft.parent = soft.process;
 	soft.process = 0;
-	memset(fds, 0, sizeof(fds));
 	pthread_mutex_init(&attach_lock, NULL);
-}
-
-void soft_tell_inherited(void)
-{
-	static bool told;
-
-	if (!inherited || __atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
-		return;
-	dprintf(STDERR_FILENO,
-		"srdlab: process %d uses a device that its parent opened before fork: only the "
-		"process that opened it can; open the device after fork, or after daemon()\n",
-		(int)getpid());
 }
 
 /* The folder stays as long as anybody is in the group, be it without `srdlab exec`. */
@@ -183,6 +172,26 @@ int soft_attach(void)
 	}
 	pthread_mutex_unlock(&attach_lock);
 	return err;
+}
+
+void soft_join(void)
+{
+	if (soft.group && !soft.process)
+		soft_attach();
+}
+
+static uint32_t last_ours; /* that soft_file_is_ours found */
+
+bool soft_file_is_ours(uint32_t file)
+{
+	if (__atomic_load_n(&last_ours, __ATOMIC_RELAXED) == file)
+		return true;
+	for (int fd = 0; fd < MAX_FDS; fd++)
+		if (fds[fd].file == file) {
+			__atomic_store_n(&last_ours, file, __ATOMIC_RELAXED);
+			return true;
+		}
+	return false;
 }
 
 static ino_t inode_of(int fd)
@@ -281,24 +290,19 @@ static bool is_mapped(uint32_t file)
 	return false;
 }
 
-static bool has_another_fd(uint32_t file)
-{
-	for (int fd = 0; fd < MAX_FDS; fd++)
-		if (fds[fd].file == file)
-			return true;
-	return false;
-}
-
 void soft_fd_close(int fd)
 {
 	uint32_t file, host, line;
+	bool inherited;
 
 	if (fd < 0 || fd >= MAX_FDS)
 		return;
 	file = fds[fd].file;
 	host = soft_host_of_fd(fd);
+	inherited = fds[fd].inherited;
 	fds[fd] = (struct entry){0};
-	if (!file || has_another_fd(file))
+	__atomic_store_n(&last_ours, 0, __ATOMIC_RELAXED);
+	if (!file || inherited || soft_file_is_ours(file))
 		return;
 	line = soft_stack();
 	if (soft_lock() || soft_turn(SOFT_COMMAND, SOFT_COMMAND_CLOSE))
@@ -330,6 +334,8 @@ int soft_ioctl(int fd, void *argument)
 	struct soft_tale tale = {.line = soft_stack()};
 	int err = soft_call_read(&call, (uintptr_t)argument);
 
+	if (!err && !soft.process)
+		err = soft_attach();
 	if (!err)
 		err = soft_lock();
 	if (!err)

@@ -31,8 +31,10 @@ void soft_fd_copy(int from, int to);
 int soft_real_fstat(int fd, struct stat *st);
 /* RDMA_VERBS_IOCTL on a device: 0, or -1 with errno. */
 int soft_ioctl(int fd, void *argument);
-/* A call for an object that is not this process's: say so, once, where fork is why. */
-void soft_tell_inherited(void);
+/* Whether this process has a descriptor of FILE, its own or from fork. */
+bool soft_file_is_ours(uint32_t file);
+/* A child of fork uses what it has from its parent: it is in the group from now on. */
+void soft_join(void);
 /* The program looks for devices: where there are none any more, say why, once. */
 void soft_tell_lost(void);
 

@@ -232,28 +232,66 @@ void soft_unlock(void)
 	locking--;
 }
 
-static void enter(uint32_t i)
+/* The file that a process and its children of fork hold: hold.h. */
+static void life_name(uint32_t process, char name[32])
+{
+	snprintf(name, 32, "process-%u-%u", process, soft.group->process[process].generation);
+}
+
+bool soft_process_descends(uint32_t process, uint32_t from)
+{
+	do
+		process = soft.group->process[process].parent;
+	while (process && process != from);
+	return process;
+}
+
+bool soft_process_adopt(uint32_t process)
+{
+	struct soft_process *p = &soft.group->process[process], *child;
+
+	for (uint32_t i = 1; i < SOFT_MAX_PROCESSES; i++) {
+		child = &soft.group->process[i];
+		if (child->pid <= 0 || child->kept || !soft_process_descends(i, process))
+			continue;
+		p->pid = child->pid;
+		p->namespace = child->namespace;
+		return true;
+	}
+	return false;
+}
+
+static int enter(uint32_t i)
 {
 	struct soft_group *g = soft.group;
 	struct soft_process *p = &g->process[i];
+	char name[32];
+	int err;
 
 	p->generation++;
+	life_name(i, name);
+	err = soft_hold(soft.folder, name);
+	if (err)
+		return err;
 	p->namespace = soft.namespace = pid_namespace();
 	p->shared.num = 0;
 	p->number = (uint16_t)++g->entered;
 	p->polling = 0;
 	lock_init(&p->life);
 	pthread_mutex_lock(&p->life);
-	p->exits = false;
+	p->exits = p->kept = false;
+	p->parent = soft.parent;
+	g->children += soft.parent != 0;
 	/* Last: the supervisor looks at those that have one, without the lock. */
 	__atomic_store_n(&p->pid, getpid(), __ATOMIC_RELEASE);
 	soft.process = i;
 	soft_supervisor_wake();
+	return 0;
 }
 
 static bool is_gone(const struct soft_process *p)
 {
-	return p->pid && p->namespace == soft.namespace && kill(p->pid, 0) && errno == ESRCH;
+	return p->pid > 0 && p->namespace == soft.namespace && kill(p->pid, 0) && errno == ESRCH;
 }
 
 int soft_process_enter(void)
@@ -268,14 +306,14 @@ int soft_process_enter(void)
 	/* The supervisor did not get to it yet, or there is none any more. */
 	if (i == SOFT_MAX_PROCESSES && soft_decides() == SOFT_FREE_COURSE)
 		for (i = 1; i < SOFT_MAX_PROCESSES; i++)
-			if (is_gone(&g->process[i])) {
+			if (is_gone(&g->process[i]) && !soft_process_lives(i) &&
+			    !soft_process_stays(i)) {
 				soft_process_leave(i);
 				break;
 			}
 	if (i == SOFT_MAX_PROCESSES)
 		return EMFILE;
-	enter(i);
-	return 0;
+	return enter(i);
 }
 
 void soft_share_path(uint32_t process, char path[192])
@@ -286,12 +324,46 @@ void soft_share_path(uint32_t process, char path[192])
 
 bool soft_process_lives(uint32_t process)
 {
-	int err = pthread_mutex_trylock(&soft.group->process[process].life);
+	pthread_mutex_t *life = &soft.group->process[process].life;
+	int err = pthread_mutex_trylock(life);
+	char name[32];
 
+	/* One that is left broken glibc would let the next who tries have, unlike what it says. */
+	if (err == EOWNERDEAD)
+		pthread_mutex_consistent(life);
 	if (!err || err == EOWNERDEAD)
-		pthread_mutex_unlock(&soft.group->process[process].life);
+		pthread_mutex_unlock(life);
 	/* Or it is held by the same number in another PID namespace. */
-	return err == EBUSY || err == EDEADLK;
+	if (err == EBUSY || err == EDEADLK)
+		return true;
+	/* That was only the thread that entered, maybe. */
+	life_name(process, name);
+	return soft_held(soft.folder, name);
+}
+
+static uint32_t opener(uint32_t file)
+{
+	for (uint32_t i = 0; i < SOFT_MAX_CONTEXTS; i++)
+		if (soft.group->context[i].file == file)
+			return soft.group->context[i].process;
+	return 0;
+}
+
+bool soft_process_stays(uint32_t process)
+{
+	const struct soft_group *g = soft.group;
+	uint32_t owner;
+
+	if (!g->process[process].parent)
+		return false;
+	for (uint32_t i = 1; i <= g->objects_high; i++) {
+		if (g->object[i].process != process || g->object[i].kind == SOFT_FREE)
+			continue;
+		owner = opener(g->object[i].file);
+		if (owner && owner != process && g->process[owner].pid)
+			return true;
+	}
+	return false;
 }
 
 void soft_process_leave(uint32_t process)
@@ -299,16 +371,25 @@ void soft_process_leave(uint32_t process)
 	static const enum soft_kind order[] = {SOFT_QP, SOFT_AH, SOFT_MR,
 					       SOFT_CQ, SOFT_PD, SOFT_CHANNEL};
 	struct soft_group *g = soft.group;
-	char path[192];
+	char path[192], name[32];
 
 	soft_contexts_lost(process);
+	/* Also what one that went before could not give back, as this one had some of it. */
 	for (size_t k = 0; k < sizeof(order) / sizeof(order[0]); k++)
 		for (uint32_t i = 1; i <= g->objects_high; i++)
-			if (g->object[i].kind == order[k] && g->object[i].process == process)
+			if (g->object[i].kind == order[k] &&
+			    (g->object[i].process == process ||
+			     !g->process[g->object[i].process].pid))
 				soft_object_destroy(&g->object[i]);
 	soft_share_path(process, path);
 	unlink(path);
+	life_name(process, name);
+	snprintf(path, sizeof(path), "%s/%s", soft.folder, name);
+	unlink(path);
 	g->process[process].pid = 0;
+	for (uint32_t i = 1; i < SOFT_MAX_PROCESSES; i++)
+		if (g->process[i].kept && !soft_process_adopt(i))
+			g->process[i].pid = -1;
 }
 
 static uint32_t page_list(uint64_t bytes)

@@ -24,7 +24,7 @@
 #include "softefa/ranges.h"
 #include "verbs/launch.h"
 
-#define SOFT_VERSION        3
+#define SOFT_VERSION        4
 #define SOFT_PAGE           4096u
 #define SOFT_MAX_PROCESSES  256
 #define SOFT_MAX_OBJECTS    65536
@@ -123,7 +123,7 @@ struct soft_object {
 };
 
 struct soft_process {
-	int32_t pid; /* 0: free */
+	int32_t pid; /* 0: free; of one that is kept: a child's, or -1 */
 	uint32_t generation;
 	uint64_t namespace;        /* that its pid is of */
 	pthread_mutex_t life;      /* robust, and held as long as the thread that entered lives */
@@ -131,6 +131,8 @@ struct soft_process {
 	uint32_t polling;          /* calls that are under way, where decisions are logged */
 	struct soft_ranges shared; /* memory that the others can map: share.h */
 	bool exits;                /* it has ended by itself */
+	bool kept;                 /* it has ended, and its children or parent have its devices */
+	uint32_t parent;           /* that it has devices of, from fork; 0 */
 };
 
 /* An open file of a device. */
@@ -172,6 +174,7 @@ struct soft_group {
 	uint32_t recorded;  /* it has a ring of events */
 	uint32_t decided;   /* it has a log of decisions */
 	uint32_t entered;   /* processes, ever */
+	uint32_t children;  /* of them, that have devices of their parents */
 	uint32_t first_raw; /* object */
 	uint32_t armed;     /* completion queues */
 	uint32_t exposed;   /* objects, ever */
@@ -196,6 +199,7 @@ struct soft_view {
 	uint8_t *rings;
 	struct srd_model model;
 	uint32_t process;   /* its slot; 0: it has none */
+	uint32_t parent;    /* whose devices it has from fork; 0 */
 	bool shares;        /* what it registers, where it can */
 	uint64_t namespace; /* of its pid */
 	size_t group_size;
@@ -226,8 +230,20 @@ void soft_unlock(void);
 int soft_process_enter(void);
 /* A process is gone: so is all that was its own. */
 void soft_process_leave(uint32_t process);
-/* False: it has ended, or, seldom, that cannot be told so quickly. */
+/*
+ * A process has its slot, and all that is its own, until it has ended and so have its children of fork
+ * that went on without exec: they have its descriptors, as far as the kernel would know.
+ */
 bool soft_process_lives(uint32_t process);
+/*
+ * Whether a process that has ended has objects still: those that it made through a file from
+ * before fork are that file's.
+ */
+bool soft_process_stays(uint32_t process);
+/* Whether it is a child of fork of FROM, or a child's. */
+bool soft_process_descends(uint32_t process, uint32_t from);
+/* Its memory, where it is not shared, is from now on that of a child; false: there is none. */
+bool soft_process_adopt(uint32_t process);
 /* The file that its shared memory is in. */
 void soft_share_path(uint32_t process, char path[192]);
 

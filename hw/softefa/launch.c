@@ -222,9 +222,9 @@ static bool has_ended(struct supervisor *s, uint32_t i)
 		s->slot[i] = p->generation;
 		s->pidfd[i] = (int)syscall(SYS_pidfd_open, p->pid, 0);
 	}
-	/* Its number means nothing here. */
-	if (p->namespace != soft.namespace)
-		return !soft_process_lives(i);
+	/* Its number means nothing here, or is a child's. */
+	if (p->namespace != soft.namespace || p->kept)
+		return !soft_process_lives(i) && !(p->kept && soft_process_stays(i));
 	fd.fd = s->pidfd[i];
 	if (fd.fd < 0)
 		return kill(p->pid, 0) && errno == ESRCH;
@@ -239,7 +239,15 @@ static void bury(struct supervisor *s)
 		if (!__atomic_load_n(&p->pid, __ATOMIC_ACQUIRE) || !has_ended(s, i) || soft_lock())
 			continue;
 		/* Another supervisor of the group may have been here, and another process since. */
-		if (p->pid && p->generation == s->slot[i] && soft_may_bury(i)) {
+		if (!p->pid || p->generation != s->slot[i]) {
+			soft_unlock();
+			continue;
+		}
+		if (soft_process_lives(i) || soft_process_stays(i)) {
+			p->kept = true;
+			if (!soft_process_adopt(i))
+				p->pid = -1;
+		} else if (soft_may_bury(i)) {
 			soft_process_leave(i);
 			soft_turn_over();
 			forget(s, i);

@@ -81,6 +81,7 @@ static bool copy(enum way way, uint32_t owner, void *ours, uint64_t theirs, size
 {
 	const struct soft_process *process = &soft.group->process[owner];
 	ssize_t n;
+	bool adopted = false;
 
 	if (!length)
 		return true;
@@ -91,7 +92,9 @@ static bool copy(enum way way, uint32_t owner, void *ours, uint64_t theirs, size
 			 "fails as if it were not there");
 		return false;
 	}
-	n = copy_by_kernel(way, process->pid, ours, theirs, length);
+	do
+		n = copy_by_kernel(way, process->pid, ours, theirs, length);
+	while (n < 0 && errno == ESRCH && !adopted && (adopted = soft_process_adopt(owner)));
 	if (n < 0 && forbidden(errno))
 		return copy_through_file(way, process->pid, ours, theirs, length, errno);
 	return n >= 0 && (size_t)n == length;

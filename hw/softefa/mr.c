@@ -32,6 +32,7 @@ static int mr_new(struct soft_call *call, const struct ib_uverbs_reg_mr *in,
 		return pd ? ENOMEM : EINVAL;
 	init.pd = pd->model;
 	init.tag = soft_handle(mr);
+	srd_model_pd_own(&soft.model, init.pd, soft.process);
 	err = srd_model_mr_reg(&soft.model, &init, &mr->model, key);
 	if (err) {
 		soft_object_free(mr);

@@ -253,11 +253,8 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	va_start(args, request);
 	argument = va_arg(args, void *);
 	va_end(args);
-	if (request == RDMA_VERBS_IOCTL) {
-		if (soft_device_of_fd(fd) >= 0)
-			return soft_ioctl(fd, argument);
-		soft_tell_inherited();
-	}
+	if (request == RDMA_VERBS_IOCTL && soft_device_of_fd(fd) >= 0)
+		return soft_ioctl(fd, argument);
 	return REAL(ioctl)(fd, request, argument);
 }
 

@@ -141,6 +141,7 @@ static int qp_make(struct soft_call *call, const struct qp_input *in, struct sof
 	if (err)
 		return err;
 	init.rq_descriptors = qp->rq.entries ? qp->rq.entries : 1;
+	srd_model_pd_own(&soft.model, init.pd, soft.process);
 	err = srd_model_qp_create(&soft.model, &init, &object->model, &qp->qpn);
 	if (err) {
 		qp_pages_put(qp);

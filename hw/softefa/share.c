@@ -22,7 +22,8 @@ struct mapping {
 	uint64_t start, end, offset;
 	int protection;
 	bool private; /* and anonymous, and no stack */
-	bool ours;    /* of the file */
+	bool shared;
+	bool ours; /* of the file */
 };
 
 static int file = -1; /* of this process */
@@ -47,6 +48,7 @@ static bool parse(const char *line, struct mapping *m)
 	m->private = !strncmp(mode, "rw-p", 4) && !inode &&
 		     (!line[name] || line[name] == '\n' || !strncmp(line + name, "[heap]", 6) ||
 		      !strncmp(line + name, "[anon:", 6));
+	m->shared = mode[3] == 's';
 	m->ours = file >= 0 && inode == file_inode && makedev(major, minor) == file_device;
 	return true;
 }
@@ -201,6 +203,29 @@ void soft_share(uint64_t addr, uint64_t length)
 	if (soft_ranges_fit(ranges) && share(start, end))
 		soft_ranges_add(ranges, start, end);
 	errno = saved;
+}
+
+struct where {
+	uint64_t addr;
+	bool private;
+};
+
+static bool find(void *context, const struct mapping *m)
+{
+	struct where *where = context;
+
+	if (where->addr >= m->end)
+		return true;
+	where->private = where->addr >= m->start && !m->shared;
+	return false;
+}
+
+bool soft_share_is_private(uint64_t addr)
+{
+	struct where where = {.addr = addr};
+
+	each_mapping(find, &where);
+	return where.private;
 }
 
 /* ---- fork ---- */

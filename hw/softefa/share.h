@@ -13,6 +13,7 @@
 #ifndef SRD_SOFTEFA_SHARE_H
 #define SRD_SOFTEFA_SHARE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Memory of ours is being registered: share it where that can be. With the lock held. */
@@ -21,6 +22,8 @@ void soft_share(uint64_t addr, uint64_t length);
 void soft_share_fork_prepare(void);
 void soft_share_fork_parent(void);
 void soft_share_fork_child(void);
+/* Whether a child of fork has a copy of the page at ADDR, not the page itself. */
+bool soft_share_is_private(uint64_t addr);
 
 /*
  * Where LENGTH bytes at ADDR of the process OWNER, which is not ours, lie in our memory;

@@ -8,6 +8,7 @@
 
 #include "decide.h"
 #include "engine.h"
+#include "files.h"
 #include "guard.h"
 #include "store.h"
 #include "trap.h"
@@ -86,7 +87,10 @@ static bool on_store(siginfo_t *info, void *context)
 	struct page *page;
 	uint32_t value;
 
-	if (info->si_code != SEGV_ACCERR || soft_lock_patiently())
+	if (info->si_code != SEGV_ACCERR)
+		return false;
+	soft_join();
+	if (soft_lock_patiently())
 		return false;
 	HASH_FIND_PTR(pages, &at, page);
 	if (page && page->writable && soft_decides()) {

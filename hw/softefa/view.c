@@ -44,7 +44,7 @@ void *soft_view(uint32_t owner, uint64_t addr, uint64_t length)
 	int i = soft_ranges_find(&process->shared, addr, addr + length), saved = errno;
 	struct view *view;
 
-	if (i < 0 || !soft_process_lives(owner))
+	if (i < 0 || !(process->kept || soft_process_lives(owner) || soft_process_stays(owner)))
 		return NULL;
 	view = &views[owner][i];
 	if (view->generation != process->generation || view->start != process->shared.at[i].start ||

@@ -30,9 +30,9 @@ static start_poll_fn *real_start_poll;
 static void (*real_end_poll)(struct ibv_cq_ex *cq);
 
 /*
- * The object that HANDLE names, if it is of KIND and this process's; NULL. The number comes
- * from a structure of the program, and what it named may be gone: with a descriptor that was
- * closed under the library, or in a child of fork.
+ * The object that HANDLE names, if it is of KIND and this process's, or of a file that it has
+ * from fork; NULL. The number comes from a structure of the program, and what it named may be
+ * gone, with a descriptor that was closed under the library.
  */
 static struct soft_object *mine(uint32_t handle, enum soft_kind kind)
 {
@@ -41,7 +41,9 @@ static struct soft_object *mine(uint32_t handle, enum soft_kind kind)
 	if (!soft.group || !handle || handle >= SOFT_MAX_OBJECTS)
 		return NULL;
 	object = soft_object(handle);
-	return object->kind == kind && object->process == soft.process ? object : NULL;
+	if (object->kind != kind)
+		return NULL;
+	return object->process == soft.process || soft_file_is_ours(object->file) ? object : NULL;
 }
 
 static bool something_to_do(void)
@@ -77,10 +79,8 @@ static bool advance(uint32_t handle)
 	const struct soft_object *cq = mine(handle, SOFT_CQ);
 	uint32_t before;
 
-	if (!cq) {
-		soft_tell_inherited();
+	if (!cq)
 		return false;
-	}
 	before = cq->cq.arrivals;
 	/* Whoever holds the lock moves the device. */
 	if (soft_decides() ? !soft_lock() : something_to_do() && !soft_trylock()) {
@@ -108,13 +108,13 @@ static void posted(uint32_t handle)
 {
 	struct soft_object *qp;
 
+	if (!soft.process)
+		soft_join();
 	if (soft_lock_patiently() || soft_turn(SOFT_POST, handle))
 		return;
 	qp = mine(handle, SOFT_QP);
 	if (qp)
 		soft_doorbell(qp);
-	else
-		soft_tell_inherited();
 	if (qp && looks_elsewhere(qp))
 		soft_run(NULL);
 	soft_turn_over();
@@ -137,6 +137,8 @@ static int poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
 {
 	int n = 0;
 
+	if (!soft.process)
+		soft_join();
 	if (num_entries > 0 && is_empty(cq->handle)) {
 		advance(cq->handle);
 		n = real.poll_cq(cq, num_entries, wc);
@@ -160,6 +162,8 @@ static int start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
 {
 	int err = ENOENT, any = 1;
 
+	if (!soft.process)
+		soft_join();
 	if (is_empty(cq->handle)) {
 		advance(cq->handle);
 		err = real_start_poll(cq, attr);
@@ -188,6 +192,8 @@ static int req_notify_cq(struct ibv_cq *cq, int solicited_only)
 	int err = real.req_notify_cq(cq, solicited_only);
 	struct soft_object *object;
 
+	if (!soft.process)
+		soft_join();
 	if (err || soft_lock_patiently() || soft_turn(SOFT_REQUEST_EVENT, cq->handle))
 		return err;
 	object = mine(cq->handle, SOFT_CQ);

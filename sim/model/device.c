@@ -68,6 +68,16 @@ int srd_model_pd_dealloc(struct srd_model *m, uint32_t pd)
 	return 0;
 }
 
+void srd_model_pd_own(struct srd_model *m, uint32_t pd, uint32_t owner)
+{
+	m->pd[pd].owner = owner;
+}
+
+void srd_model_qp_own(struct srd_model *m, uint32_t qp, uint32_t owner)
+{
+	m->qp[qp].owner = owner;
+}
+
 static int mr_check(const struct srd_model *m, const struct srd_mr_init *init)
 {
 	const struct srd_profile *p = srd_profile_of(m);
@@ -136,6 +146,15 @@ int srd_model_mr_reg(struct srd_model *m, const struct srd_mr_init *init, uint32
 uint32_t srd_model_mr_key(const struct srd_model *m, uint32_t mr)
 {
 	return m->mr[mr].key;
+}
+
+uint32_t srd_model_key_owner(const struct srd_model *m, uint32_t key)
+{
+	uint32_t index = key & ((1u << m->state->key_shift) - 1);
+
+	return index && index <= m->state->pool[SRD_POOL_MR].high && m->mr[index].key == key
+		       ? m->mr[index].owner
+		       : 0;
 }
 
 bool srd_model_mr_meets(const struct srd_model *m, uint32_t mr, uint64_t addr, uint64_t length)

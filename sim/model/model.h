@@ -241,6 +241,9 @@ void srd_model_gid(uint32_t host, union srd_gid *gid);
  */
 int srd_model_pd_alloc(struct srd_model *model, uint32_t host, uint32_t owner, uint32_t *pd);
 int srd_model_pd_dealloc(struct srd_model *model, uint32_t pd);
+/* From now on what is made of it, and what QP names, is memory of OWNER: fork. */
+void srd_model_pd_own(struct srd_model *model, uint32_t pd, uint32_t owner);
+void srd_model_qp_own(struct srd_model *model, uint32_t qp, uint32_t owner);
 
 struct srd_mr_init {
 	uint32_t pd;
@@ -255,6 +258,8 @@ int srd_model_mr_reg(struct srd_model *model, const struct srd_mr_init *init, ui
 		     uint32_t *key);
 int srd_model_mr_dereg(struct srd_model *model, uint32_t mr);
 uint32_t srd_model_mr_key(const struct srd_model *model, uint32_t mr);
+/* Whose memory the region of KEY is; 0: there is none. */
+uint32_t srd_model_key_owner(const struct srd_model *model, uint32_t key);
 /* Whether it and LENGTH bytes at ADDR of its owner's have any in common. */
 bool srd_model_mr_meets(const struct srd_model *model, uint32_t mr, uint64_t addr, uint64_t length);
 

@@ -124,7 +124,7 @@ static void wrong_handles(void)
 	end.cq->handle = cq;
 }
 
-/* A child of fork with what its parent has: it may end, and use nothing. */
+/* A child of fork has what its parent has, and what it destroys is gone for both. */
 static void child_uses_its_parents(void)
 {
 	pid_t pid;
@@ -136,11 +136,11 @@ static void child_uses_its_parents(void)
 	if (!pid) {
 		alarm(SECONDS);
 		use_all();
-		ibv_destroy_qp(&end.qp->qp_base);
+		must(!ibv_destroy_qp(&end.qp->qp_base));
 		exit(0);
 	}
 	must(waitpid(pid, &status, 0) == pid && status == 0);
-	must(!ibv_destroy_qp(&end.qp->qp_base));
+	must(ibv_destroy_qp(&end.qp->qp_base));
 	must(!ibv_destroy_cq(end.cq));
 }
 

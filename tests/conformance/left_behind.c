@@ -9,7 +9,7 @@
 
 #include "end.h"
 
-static uint8_t memory[4096];
+static uint8_t memory[4096] __attribute__((aligned(4096)));
 
 static void wait_for_orphanage(pid_t parent)
 {
@@ -35,14 +35,32 @@ static void late(pid_t parent)
 	puts("it read");
 }
 
-static void inherited(const struct end *end, pid_t parent)
+/*
+ * A context, a protection domain and queues from before fork serve on; of the memory that was
+ * registered then the child has a copy, and the device the original.
+ */
+static void inherited(struct end *end, pid_t parent)
 {
-	struct ibv_wc wc;
+	static uint8_t fresh[4096];
+	struct end_name old, new;
+	struct ibv_mr *mr = end->mr;
 
 	wait_for_orphanage(parent);
-	must(!ibv_create_cq(end->context, 16, NULL, NULL, 0));
-	must(!ibv_poll_cq(end->cq, 1, &wc));
-	puts("it got nothing");
+	end_name(end, &old);
+	end->mr = NULL;
+	end_register(end, fresh, sizeof(fresh));
+	end_name(end, &new);
+	memset(fresh, 7, 64);
+	must(!end_read(end, &new, 2048, 64) && fresh[2048] == 7);
+	memory[0] = 8;
+	must(!end_read(end, &old, 2048, 64));
+	printf("it read %u, ", fresh[2048]);
+	end->mr = mr;
+	end->memory = memory;
+	must(!end_read(end, &new, 2048, 64));
+	printf("and here %u\n", memory[2048]);
+	must(ibv_create_cq(end->context, 16, NULL, NULL, 0));
+	must(!ibv_destroy_qp(&end->qp->qp_base) && !ibv_dereg_mr(mr));
 }
 
 /* What it has goes on, what it makes and opens is good too, and so is the next program's. */
@@ -86,8 +104,10 @@ int main(int argc, char **argv)
 		return again();
 	if (argc > 2)
 		return orphan(argv);
-	if (!is_late)
+	if (!is_late) {
 		end_open(&end, memory, sizeof(memory));
+		memory[0] = 5;
+	}
 	child = fork();
 	must(child >= 0);
 	if (child)

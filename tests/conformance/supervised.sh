@@ -41,8 +41,8 @@ want "the program's status, not the child's" 3 "$(run -- "$left_behind" late)"
 want "the child's device" "it read" "$(cat "$folder/out")"
 want "who waits says so" 1 "$(said 'waiting for them')"
 want "the status over a device from before fork" 3 "$(run -- "$left_behind" inherited)"
-want "that device" "it got nothing" "$(cat "$folder/out")"
-want "and why" 1 "$(said 'opened before fork')"
+want "that device" "it read 5, and here 0" "$(cat "$folder/out")"
+want "what it has registered" 1 "$(said 'registered before fork')"
 
 # A killed one leaves its folder to its program; the next that starts takes it away after that.
 "$srdlab" exec -- "$left_behind" orphan "$folder/ready" >"$folder/out" 2>"$folder/err" &
