@@ -221,18 +221,24 @@ static void cq_event(struct soft_object *object)
 	soft_channel_event(object);
 }
 
-/* Outside of the rings, and perhaps of our reach: the byte with the phase comes last here too. */
-static void write_outside(const struct soft_object *object, uint64_t offset, const uint8_t *entry,
-			  uint32_t size)
+/*
+ * Outside of the rings, and perhaps of our reach: OFFSET from where they begin there. The byte
+ * with the phase comes last here too.
+ */
+static void write_outside(const struct soft_object *object, uint64_t offset,
+			  const struct srd_cqe *entry, bool phase, const union srd_gid *gid)
 {
 	static const uint32_t flags = offsetof(struct efa_io_cdesc_common, flags);
 	uint64_t at = object->cq.memory.start + offset;
+	uint32_t size = object->cq.ring.entry_size;
+	uint8_t bytes[SOFT_CQE_SIZE] = {0};
 
-	soft_memory_store(NULL, object->process, at, entry, flags);
-	soft_memory_store(NULL, object->process, at + flags + 1, entry + flags + 1,
+	soft_cqe_write(bytes, size, entry, phase, gid);
+	soft_memory_store(NULL, object->process, at, bytes, flags);
+	soft_memory_store(NULL, object->process, at + flags + 1, bytes + flags + 1,
 			  size - flags - 1);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	soft_memory_store(NULL, object->process, at + flags, entry + flags, 1);
+	soft_memory_store(NULL, object->process, at + flags, bytes + flags, 1);
 }
 
 static void cq_write(void *context, uint32_t tag, uint32_t ring, uint32_t counter,
@@ -240,18 +246,19 @@ static void cq_write(void *context, uint32_t tag, uint32_t ring, uint32_t counte
 {
 	struct soft_object *object = soft_object(tag);
 	struct soft_cq *cq = &object->cq;
-	uint32_t size = cq->ring.entry_size;
-	bool phase = !(counter / cq->ring.entries & 1), outside = cq->memory.mapped;
-	uint64_t offset =
-		((uint64_t)ring * cq->ring.entries + (counter & (cq->ring.entries - 1))) * size;
-	uint8_t bytes[SOFT_CQE_SIZE] = {0};
-	union srd_gid gid;
+	uint32_t entries = cq->ring.entries, size = cq->ring.entry_size;
+	uint64_t offset = ((uint64_t)ring * entries + (counter & (entries - 1))) * size;
+	bool phase = !(counter / entries & 1);
+	union srd_gid gid, *source = NULL;
 
-	srd_model_gid(entry->src_host, &gid);
-	soft_cqe_write(outside ? bytes : soft.rings + cq->ring.key + offset, size, entry, phase,
-		       cq->source_gid && entry->ah == 0xffff ? &gid : NULL);
-	if (outside)
-		write_outside(object, offset, bytes, size);
+	if (cq->source_gid && entry->ah == 0xffff) {
+		srd_model_gid(entry->src_host, &gid);
+		source = &gid;
+	}
+	if (cq->memory.mapped)
+		write_outside(object, offset, entry, phase, source);
+	else
+		soft_cqe_write(soft.rings + cq->ring.key + offset, size, entry, phase, source);
 	cq->written[ring] = counter + 1;
 	cq->arrivals++;
 	if (!soft_cq_tells(object) && soft_blind(object))

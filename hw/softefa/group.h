@@ -72,8 +72,7 @@ struct soft_dmabuf {
 };
 
 struct soft_cq {
-	struct soft_ring ring;     /* done: what the program has read, as far as it told */
-	struct soft_dmabuf memory; /* where its entries are, instead of ring.key */
+	struct soft_ring ring; /* done: what the program has read, as far as it told */
 	uint32_t num_rings;
 	uint32_t written[SRD_MODEL_MAX_RINGS]; /* free-running */
 	uint32_t arrivals;                     /* in all rings */
@@ -82,8 +81,9 @@ struct soft_cq {
 	uint32_t sequence;
 	uint32_t comp_events; /* written to the channel so far */
 	bool armed;
-	bool source_gid; /* wanted in entries whose address handle is not known */
-	bool rung;       /* its doorbell, ever */
+	bool source_gid;           /* wanted in entries whose address handle is not known */
+	bool rung;                 /* its doorbell, ever */
+	struct soft_dmabuf memory; /* where its entries are, instead of ring.key */
 };
 
 struct soft_qp {

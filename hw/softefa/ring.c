@@ -183,7 +183,7 @@ void soft_cqe_write(void *at, uint32_t size, const struct srd_cqe *entry, bool p
 			memcpy(rest, &(uint16_t){(uint16_t)(entry->length >> 16)}, 2);
 		else if (gid)
 			memcpy(rest, gid->raw, sizeof(rest));
-	} else {
+	} else if (entry->id >> 16) {
 		put_wide_id(&desc, entry->id);
 	}
 	/* The old flags hold the other phase: the reader waits until they change. */
