@@ -259,6 +259,24 @@ static int t_locate(lua_State *L)
 	return 1;
 }
 
+void srd_refuse_fixed(lua_State *L, const char *what, const char *name, const char *where)
+{
+	const char *before = "";
+	luaL_Buffer list;
+
+	luaL_buffinit(L, &list);
+	for (int i = 0; i < SRD_NUM_PROFILE_FIELDS; i++) {
+		if (!srd_profile_fields[i].live)
+			continue;
+		luaL_addstring(&list, before);
+		luaL_addstring(&list, srd_profile_fields[i].name);
+		before = ", ";
+	}
+	luaL_pushresult(&list);
+	srd_raise(L, "%s: %s cannot change while a device runs; set it %s. Those that can are %s",
+		  what, name, where, lua_tostring(L, -1));
+}
+
 /* t:fabric { name = value, ... }: fields of the profile that may change while it runs. */
 static int t_fabric(lua_State *L)
 {
@@ -273,10 +291,8 @@ static int t_fabric(lua_State *L)
 
 		if (lua_getfield(L, 2, field->name) != LUA_TNIL) {
 			if (!field->live)
-				srd_raise(L,
-					  "t:fabric: %s cannot change while a device runs; set "
-					  "it in the scenario's profile",
-					  field->name);
+				srd_refuse_fixed(L, "t:fabric", field->name,
+						 "in the scenario's profile");
 			command.name = field->name;
 			command.value = srd_profile_get(profile, field);
 			srd_lab_check(L, "t:fabric", &command);

@@ -76,6 +76,10 @@ int srd_request_next(lua_State *L, struct srd_object *qp, const char *what);
 /* Give COMMAND to the backend; raises, on behalf of WHAT, where it is refused. */
 void srd_lab_check(lua_State *L, const char *what, struct srd_lab *command);
 
+/* Raise: the profile's field NAME is none that may change; WHERE it is set instead. */
+void srd_refuse_fixed(lua_State *L, const char *what, const char *name, const char *where)
+	__attribute__((noreturn));
+
 /* "wire", for enum srd_request_place. */
 const char *srd_place_name(uint32_t place);
 

@@ -227,10 +227,7 @@ static int steer_fabric(lua_State *L)
 
 		if (lua_getfield(L, 1, field->name) != LUA_TNIL) {
 			if (!field->live)
-				srd_raise(L,
-					  "srd.fabric: %s cannot change while a device runs; set "
-					  "it with --define",
-					  field->name);
+				srd_refuse_fixed(L, "srd.fabric", field->name, "with --define");
 			snprintf(command.name, sizeof(command.name), "%s", field->name);
 			command.value = srd_profile_get(profile, field);
 			if (steer_of(L)->device)

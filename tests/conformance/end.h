@@ -48,6 +48,8 @@ struct end_name {
 
 /* What a program wants to do with its queue pair before that gets a state. */
 static void (*end_before_init)(struct end *end);
+/* Which device is opened. */
+static int end_device;
 /* Set: it makes the completion queue. */
 static struct ibv_cq *(*end_make_cq)(struct end *end);
 /* Set: completions are polled by ibv_start_poll, from this. */
@@ -114,7 +116,9 @@ static inline void end_open(struct end *end, void *memory, size_t size)
 	struct ibv_qp *qp;
 
 	memset(end, 0, sizeof(*end));
-	end->context = list && *list ? ibv_open_device(*list) : NULL;
+	for (int i = 0; i < end_device; i++)
+		must(list && list[i]);
+	end->context = list && list[end_device] ? ibv_open_device(list[end_device]) : NULL;
 	must(end->context);
 	ibv_free_device_list(list);
 	end->pd = ibv_alloc_pd(end->context);

@@ -4,6 +4,7 @@
 # usage: scripted.sh SRDLAB STEERED
 set -u
 srdlab=$1 steered=$2
+page=$(dirname "$0")/../../docs/device.md
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 # shellcheck source=tests/conformance/want.sh
@@ -120,6 +121,32 @@ end)
 END
 )"
 want "both were seen" "0	1,0	2," "$(errors)"
+# Of its requests to the other nothing is heard; the other's end with the time of a silent peer.
+want "one of two devices that dies, and is there again" "0 1 0,2 13,4 9,2 missing," "$(
+	under --clock called --devices 2 --order in_order -- "$steered" across 5 <<'END'
+local device = {}
+srd.on_device(function(d)
+	device[#device + 1] = d
+end)
+srd.on_request(function(r)
+	if r.number == 2 then
+		srd.after("1ms", function()
+			assert(device[2]:kill())
+		end)
+		r:delay "2ms"
+		srd.after("3ms", function()
+			assert(device[2]:restart())
+		end)
+	elseif r.number == 3 then
+		r:drop()
+	elseif r.number == 4 then
+		r:delay "100ms"
+	elseif r.number == 5 then
+		r:drop()
+	end
+end)
+END
+)"
 want "and comes back" "0 1 0,2 missing," "$(under --clock called -- "$steered" reads 3 <<'END'
 srd.fabric { latency = "1us", jitter = 0 }
 srd.on_request(function(r)
@@ -163,7 +190,8 @@ bad "3: syntax error near <eof>" 'x'
 bad "1: the script asks for nothing: srd.on_device, srd.on_queue_pair, srd.on_request, srd.at or srd.fabric say what it wants" ''
 bad "2: srd.scenario: this is a script over a program; scenarios are for srdlab run" 'srd.scenario()'
 bad '2: profile: unknown field "losss"; did you mean "loss"?' 'srd.fabric { losss = 1 }'
-bad "2: srd.fabric: mtu cannot change while a device runs; set it with --define" 'srd.fabric { mtu = 1000 }'
+can_change="partial_on_error, order, latency, jitter, bandwidth, loss, retransmit, rnr_timer, unresponsive_timeout"
+bad "2: srd.fabric: mtu cannot change while a device runs; set it with --define. Those that can are $can_change" 'srd.fabric { mtu = 1000 }'
 bad "2: srd.fabric: a table of fields is expected, not number" 'srd.fabric(3)'
 bad "2: srd.on_request: a function is expected, not nil" 'srd.on_request()'
 bad "2: srd.at: a time and a function are expected" 'srd.at(1)'
@@ -193,6 +221,11 @@ fails "2: srd.counter: a device is expected, not number" 'srd.counter("rdma_writ
 fails "2: srd.counter: a device is expected, not string" 'srd.counter("x", "y")'
 fails "2: srd.counter: the name of a counter is expected, not nil" 'srd.counter()'
 fails '2: srd.counter: "rx_drop": there is no such counter; did you mean "rx_drops"?' 'srd.counter "rx_drop"'
+counters=$(echo 'srd.on_request(function() srd.counter "x" end)' | under --clock called -- "$steered" reads 1 >/dev/null
+	sed -n 's/.*there is no such counter; there are //p' "$folder/error")
+for list in "$can_change" "$counters"; do
+	want "\"$list\" in the page" 1 "$(tr -d '`' <"$page" | tr -s '\n ' ' ' | grep -cF "$list")"
+done
 fails '2: request:delay = "400000000s" is out of range: 0ns to 8760h' 'r:delay "400000000s"'
 fails '2: srd.after = 9223372036854775807 is out of range: 0ns to 8760h' 'srd.after(math.maxinteger, print)'
 fails "2: there is nothing" 'r:drop() error "there is nothing"'

@@ -3,7 +3,7 @@
  * What a script over it makes of a program: it reads from itself so many times, one doorbell
  * each, or sends, one after the other; polls until nothing more comes, and prints each
  * completion: the number of its request, and the vendor's status.
- * usage: steered reads|sends|ends|peers|naps|batches COUNT [EMPTY_POLLS]
+ * usage: steered reads|sends|ends|across|peers|naps|batches COUNT [EMPTY_POLLS]
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -122,6 +122,23 @@ static void nap(const struct end_name *to, int count)
 	printf("\n");
 }
 
+/* Another end, on the second device, is what is read from. */
+static void cross(struct end_name *name)
+{
+	struct ibv_ah_attr to = {.is_global = 1, .port_num = 1};
+	static uint8_t memory[4096];
+	static struct end peer;
+
+	end_device = 1;
+	end_open(&peer, memory, sizeof(memory));
+	end_name(&peer, name);
+	must(!ibv_query_gid(peer.context, 1, 0, &to.grh.dgid));
+	end.ah = ibv_create_ah(end.pd, &to);
+	/* It answers whom it knows. */
+	must(end.ah && !ibv_query_gid(end.context, 1, 0, &to.grh.dgid));
+	must(ibv_create_ah(peer.pd, &to));
+}
+
 /* The queue pair goes, and the device moves on for another one. */
 static void outlive(void)
 {
@@ -146,6 +163,8 @@ int main(int argc, char **argv)
 		count = atoi(getenv("STEERED_COUNT"));
 	end_open(&end, memory, sizeof(memory));
 	end_name(&end, &name);
+	if (!strcmp(argv[1], "across"))
+		cross(&name);
 	if (!strcmp(argv[1], "naps") || extended) {
 		nap(&name, count);
 		return 0;
