@@ -57,19 +57,25 @@ h:put(lib.banner)
 h:put "static const struct {\n\tconst char *class, *name;\n\tint is_method;\n} api_names[] = {\n"
 
 for _, c in ipairs(api) do
-	class(c.name, c.doc, c.parent)
+	if c.kind == "module" and c.name ~= "module" then
+		d:put("\n-- %s\n", c.doc)
+	else
+		class(c.name, c.doc, c.parent)
+	end
 	for _, p in ipairs(c.properties or {}) do
 		field(p.name, p.type, p.doc)
 		if c.object then
 			h:put("\t{ \"%s\", \"%s\", 0 },\n", c.object, p.name)
 		end
 	end
-	if c.methods then
+	if c.methods and (c.kind ~= "module" or c.name == "module") then
 		d:put("local %s = {}\n", c.name)
 	end
 	for _, m in ipairs(c.methods or {}) do
-		method(c.name .. (c.kind == "module" and "." or ":"), m)
-		h:put("\t{ \"%s\", \"%s\", 1 },\n", c.object or c.kind, m.name)
+		method(c.kind == "module" and "module." or c.name .. ":", m)
+		if not c.exec then
+			h:put("\t{ \"%s\", \"%s\", 1 },\n", c.object or c.kind, m.name)
+		end
 	end
 end
 h:put "};\n"

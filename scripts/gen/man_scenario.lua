@@ -27,7 +27,8 @@ local options = {
 }
 
 -- How a script calls what a class offers.
-local receivers = { module = "srd.", scenario = "t:", expectation = "t:expect(value):" }
+local receivers = { module = "srd.", scenario = "t:", expectation = "t:expect(value):", exec_module = "srd.",
+	exec_device = "device:", exec_queue_pair = "queue_pair:", exec_request = "request:" }
 
 local example = [[
 local srd = require "srdlab"
@@ -75,7 +76,7 @@ local function put_method(page, receiver, m)
 end
 
 local function put_class(page, class)
-	page:macro("Ss %s", class.object or class.kind == "module" and "module srdlab" or class.name)
+	page:macro("Ss %s", class.object or class.kind ~= "module" and class.exec or class.kind == "module" and "module srdlab" or class.name)
 	page:sentences(class.doc)
 	page:macro "Bl -tag -width Ds"
 	for _, p in ipairs(class.properties or {}) do
@@ -88,6 +89,14 @@ local function put_class(page, class)
 		put_method(page, receivers[class.name] or class.name .. ":", m)
 	end
 	page:macro "El"
+end
+
+local function put_classes(page, exec)
+	for _, class in ipairs(lib.spec "api") do
+		if not class.exec == not exec and ((class.methods and #class.methods > 0) or class.properties) then
+			put_class(page, class)
+		end
+	end
 end
 
 --- The page.
@@ -109,11 +118,10 @@ return function(date)
 	page:put "The options of a scenario, all of which may be left out:\n"
 	put_options(page)
 	page:macro "Sh CLASSES"
-	for _, class in ipairs(lib.spec "api") do
-		if (class.methods and #class.methods > 0) or class.properties then
-			put_class(page, class)
-		end
-	end
+	put_classes(page, false)
+	page:macro "Sh SCRIPTS OVER PROGRAMS"
+	page:put "What srdlab exec --script runs has no scenarios; its module is this.\n"
+	put_classes(page, true)
 	page:macro "Sh EXAMPLES"
 	page:macro "Bd -literal"
 	page:put("%s", roff.escape(example))

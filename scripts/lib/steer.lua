@@ -31,7 +31,7 @@ local function refuse_name(what, key, ...)
 end
 
 local function class(name, properties)
-	local self, known = { name = name, methods = {} }, {}
+	local self, known = { name = name, methods = {}, properties = properties }, {}
 	for _, property in ipairs(properties) do
 		known[property] = true
 	end
@@ -261,4 +261,4 @@ local function begin()
 	return any and #handlers.request > 0, first_alarm(), any
 end
 
-return moment, begin
+return moment, begin, classes

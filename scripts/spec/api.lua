@@ -16,6 +16,8 @@ end
 local errno = "string"
 local errno_doc = " The errno's name, or \"OK\"."
 local matcher = "srd.expectation"
+local done = "boolean, string?"
+local done_doc = " True; or false, and why that cannot be any more."
 
 return {
 	{
@@ -282,6 +284,64 @@ return {
 			m("raises", { { "text?", "string" } }, matcher, "A function raises an error, with this text in it."),
 			m("at_least", { { "bound", "number" } }, matcher, "It is not less."),
 			m("at_most", { { "bound", "number" } }, matcher, "It is not more."),
+		},
+	},
+	-- of scripts over programs; exec is the name that scripts/lib/steer.lua has for a class
+	{
+		name = "exec_module", kind = "module", exec = "srd",
+		doc = "Of scripts over programs only (srdlab exec --script), which have no scenarios.",
+		methods = {
+			m("on_device", { { "body", "fun(device: srd.exec_device)" } }, nil, "Call it when a process has opened a device."),
+			m("on_queue_pair", { { "body", "fun(queue_pair: srd.exec_queue_pair)" } }, nil, "Call it when a queue pair was made."),
+			m("on_request", { { "body", "fun(request: srd.exec_request)" } }, nil,
+				"Call it when the device is given a request, and nothing is done about it yet."),
+			m("at", { { "time", "time" }, { "body", "fun()" } }, nil, "Call it at a virtual time, counted from the group's begin."),
+			m("after", { { "time", "time" }, { "body", "fun()" } }, nil, "Call it so much virtual time from now on."),
+			m("fabric", { { "fields", "srd.profile" } }, nil, "Change the fabric; latency, loss, order, ..."),
+			m("counter", { { "name", "string", "of hw_counters" }, { "device?", "srd.exec_device", "all of them" } }, "integer",
+				"A counter of the devices."),
+			m("now", {}, "integer", "The virtual time in ns."),
+			m("seed", {}, "integer", "The seed of this run."),
+			m("log", { { "...", "any" } }, nil, "A line to standard error."),
+		},
+	},
+	{
+		name = "exec_device", kind = "exec", exec = "device", doc = "A device that a process of the program has opened.",
+		properties = { p("number", "integer", "as in efa_0, counted through the group"), p("pid", "integer") },
+		methods = {
+			m("kill", {}, done, "It stops answering." .. done_doc),
+			m("restart", {}, done, "It is back, without its queue pairs." .. done_doc),
+		},
+	},
+	{
+		name = "exec_queue_pair", kind = "exec", exec = "queue pair", doc = "A queue pair of the program.",
+		properties = { p("number", "integer", "counted through the group, from 1"), p("qp_num", "integer"),
+			p("pid", "integer"), p("device", "srd.exec_device") },
+		methods = {
+			m("request", { { "number", "integer", "from 1" } }, "srd.exec_request", "The one of this number, that may be still to come."),
+			m("release_all", {}, done, "Let all that are held on it go." .. done_doc),
+			m("device_error", {}, done, "The device puts it into ERR." .. done_doc),
+			m("stale_completion", {}, done, "A completion that names a queue pair that never was." .. done_doc),
+			m("fail_receive", { { "status", "string|integer" }, { "after?", "integer", "receives that go well before; 0" } }, done,
+				"A receive completes with this EFA status." .. done_doc),
+		},
+	},
+	{
+		name = "exec_request", kind = "exec", exec = "request", doc = "A request of the program.",
+		properties = { p("number", "integer", "of its queue pair, from 1"), p("qp", "srd.exec_queue_pair"), p("opcode?", "string"),
+			p("length?", "integer"), p("local_addr?", "integer"), p("remote_addr?", "integer"), p("remote_qpn?", "integer"),
+			p("imm_data?", "integer"), p("pid?", "integer") },
+		methods = {
+			m("hold", {}, done, "Keep its completion back until release." .. done_doc),
+			m("release", {}, done, "Let a held completion go." .. done_doc),
+			m("drop", {}, done, "Lose it: it never completes." .. done_doc),
+			m("duplicate", {}, done, "Deliver its completion twice." .. done_doc),
+			m("fail", { { "status", "string|integer", "REMOTE_ERROR_BAD_ADDRESS, ..." } }, done,
+				"Complete it with an EFA status, moving no bytes." .. done_doc),
+			m("delay", { { "time", "time" } }, done, "It arrives, or completes, so much later." .. done_doc),
+			m("not_ready", { { "times?", "integer", "1" } }, done,
+				"The first times that it reaches its receiver, that has no receive for it." .. done_doc),
+			m("locate", {}, "string|false, string?", "Where it is; or false, and why that cannot be told any more."),
 		},
 	},
 	-- tables that have no C structure
