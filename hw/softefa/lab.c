@@ -44,7 +44,6 @@ static int check(const struct srd_profile *p, struct srd_error *error)
 		const char *what;
 	} lacks[] = {
 		{p->transport != SRD_PROFILE_TRANSPORT_SRD, "reliable connections"},
-		{p->id64, "64-bit request ids"},
 		{p->stale_check != SRD_PROFILE_STALE_CHECK_GENERATION, "say in stale_check"},
 		{p->read_opcode != SRD_PROFILE_READ_OPCODE_SEND, "say in read_opcode"},
 		/* By its phase libefa takes an entry that was written over for none. */

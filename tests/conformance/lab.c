@@ -47,8 +47,8 @@ static void refusals(void)
 	profile.transport = SRD_PROFILE_TRANSPORT_RC;
 	refuses(profile, EOPNOTSUPP, "reliable connections");
 	profile = profile_with(256);
-	profile.id64 = 1;
-	refuses(profile, EOPNOTSUPP, "64-bit");
+	profile.stale_check = SRD_PROFILE_STALE_CHECK_QPN;
+	refuses(profile, EOPNOTSUPP, "stale_check");
 	profile = profile_with(256);
 	profile.first_qpn = 65535;
 	refuses(profile, EOPNOTSUPP, "first_qpn");

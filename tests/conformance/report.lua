@@ -103,10 +103,11 @@ end
 local bandwidth = {
 	{ "2 B to 8 MiB", "-a -n 5" }, { "64 MiB", "-s 67108864 -n 5" },
 	{ "16 queue pairs", "-q 16 -s 4096 -n 100" }, { "events", "-e -s 4096 -n 100" },
+	{ "16 both ways", "-b -q 16 -s 4096 -n 100" },
 }
 local none = { "-" }
-local latency = { { "2 B", "-s 2 -n 100" }, bandwidth[2], none, bandwidth[4] }
-local sends = { { "2 B to the MTU", "-a -n 5" }, none, bandwidth[3], bandwidth[4] }
+local latency = { { "2 B", "-s 2 -n 100" }, bandwidth[2], none, bandwidth[4], none }
+local sends = { { "2 B to the MTU", "-a -n 5" }, none, bandwidth[3], bandwidth[4], bandwidth[5] }
 
 -- A latency test of writes with the library's default of inline bytes writes more of them than
 -- a 64-byte entry holds.
@@ -114,7 +115,7 @@ local perftests = {
 	{ "ib_read_bw", bandwidth }, { "ib_read_lat", latency },
 	{ "ib_write_bw", bandwidth }, { "ib_write_lat -I 0", latency },
 	{ "ib_write_bw --write_with_imm", bandwidth }, { "ib_write_lat -I 0 --write_with_imm", latency },
-	{ "ib_send_bw", sends }, { "ib_send_lat", { latency[1], none, none, bandwidth[4] } },
+	{ "ib_send_bw", sends }, { "ib_send_lat", { latency[1], none, none, bandwidth[4], none } },
 }
 
 -- "passes", or what perftest itself refuses.
