@@ -32,7 +32,9 @@ struct frames {
 static __thread struct {
 	const void *frame[REMEMBERED]; /* NULL: none */
 	uint32_t number[REMEMBERED];
-	uint32_t next;
+	uint32_t next; /* place of the next that is new */
+	uint32_t
+		last; /* that was asked for: it or the one behind it is again, more often than not */
 	struct frames frames[REMEMBERED];
 } remembered;
 
@@ -180,9 +182,12 @@ uint32_t soft_stack(void)
 
 	if (!soft_events_wanted())
 		return 0;
-	for (uint32_t i = 0; i < REMEMBERED; i++)
-		if (remembered.frame[i] == frame && still_there(&remembered.frames[i]))
-			return remembered.number[i];
+	for (uint32_t n = 0, i = remembered.last; n < REMEMBERED; n++, i = (i + 1) % REMEMBERED) {
+		if (remembered.frame[i] != frame || !still_there(&remembered.frames[i]))
+			continue;
+		remembered.last = i;
+		return remembered.number[i];
+	}
 	f.count = 0;
 	f.whole = true;
 	/* From here, so that each return address of it lies where the next call will look. */

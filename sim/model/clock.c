@@ -96,8 +96,7 @@ static inline void process(struct srd_model *m)
 
 void srd_model_step(struct srd_model *m)
 {
-	if (srd_model_next(m) != UINT64_MAX)
-		process(m);
+	process(m);
 }
 
 /* Events until a completion entry is written. */

@@ -219,7 +219,7 @@ uint64_t srd_model_next(struct srd_model *model);
 bool srd_model_busy(const struct srd_model *model);
 /* Whether that event is a timer that runs for want of anything from the other side. */
 bool srd_model_next_is_timer(const struct srd_model *model);
-/* Process that event. */
+/* Process that event: srd_model_next has just said that there is one. */
 void srd_model_step(struct srd_model *model);
 /*
  * Process events until a completion entry is written; one that was written before counts
