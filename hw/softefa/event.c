@@ -8,6 +8,7 @@
 
 #include <rdma/ib_user_verbs.h>
 
+#include "engine.h"
 #include "event.h"
 
 static void channel_path(const struct soft_object *channel, char path[192])
@@ -52,12 +53,34 @@ void soft_channel_event(struct soft_object *cq)
 	if (!cq->cq.channel)
 		return;
 	fd = channel_reopen(cq->cq.channel);
+	/* This process has no descriptor left, or another user or root: the supervisor does it. */
+	if (fd < 0 && !cq->cq.due) {
+		cq->cq.due = true;
+		soft.group->due++;
+		soft_supervisor_wake();
+	}
 	if (fd >= 0) {
 		if (write(fd, &event, sizeof(event)) == sizeof(event))
 			cq->cq.comp_events++;
 		close(fd);
 	}
 	errno = saved;
+}
+
+void soft_channels_due(void)
+{
+	if (!soft.group->due || soft_lock())
+		return;
+	for (uint32_t i = 1; i <= soft.group->objects_high; i++) {
+		struct soft_object *object = soft_object(i);
+
+		if (object->kind != SOFT_CQ || !object->cq.due)
+			continue;
+		soft_channel_event(object);
+		object->cq.due = false;
+	}
+	soft.group->due = 0;
+	soft_unlock();
 }
 
 uint32_t soft_channel_forget(struct soft_object *cq)

@@ -15,6 +15,9 @@ void soft_channel_unlink(struct soft_object *channel);
 /* An entry has come for a queue that was armed. */
 void soft_channel_event(struct soft_object *cq);
 
+/* For the supervisor: write those that others could not. Without the lock. */
+void soft_channels_due(void);
+
 /* CQ goes: its events that nobody has read are taken back. Returns how many were read. */
 uint32_t soft_channel_forget(struct soft_object *cq);
 

@@ -111,7 +111,7 @@ void soft_tell_lost(void)
 	const char *folder = getenv(SOFT_ENV_FOLDER);
 	char path[192];
 
-	if (!folder || soft.group)
+	if (!folder)
 		return;
 	snprintf(path, sizeof(path), "%s/rings", folder);
 	if (!access(path, R_OK | W_OK) || __atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
@@ -147,6 +147,22 @@ static bool sanitized(void)
 	return dlsym(RTLD_DEFAULT, "__asan_init");
 }
 
+/* libibverbs says no more than that there is no device. */
+static void tell_unattached(int err)
+{
+	static bool told;
+	const char *why = err == ENOMEM ? "it takes some 16 GiB of address space (RLIMIT_AS)"
+			  : err == EMFILE
+				  ? "255 processes of a group are the most, and each needs a "
+				    "descriptor for a moment (RLIMIT_NOFILE)"
+			  : err == EPROTO ? "its srdlab exec is of another version"
+					  : strerror(err);
+
+	if (!__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
+		dprintf(STDERR_FILENO, "srdlab: process %d cannot use its devices: %s\n",
+			(int)getpid(), why);
+}
+
 int soft_attach(void)
 {
 	int err = 0;
@@ -171,6 +187,8 @@ int soft_attach(void)
 			tell_orphaned();
 	}
 	pthread_mutex_unlock(&attach_lock);
+	if (err)
+		tell_unattached(err);
 	return err;
 }
 

@@ -81,6 +81,7 @@ struct soft_cq {
 	uint32_t sequence;
 	uint32_t comp_events; /* written to the channel so far */
 	bool armed;
+	bool due;                  /* an event that who moved the device could not write: event.h */
 	bool source_gid;           /* wanted in entries whose address handle is not known */
 	bool rung;                 /* its doorbell, ever */
 	struct soft_dmabuf memory; /* where its entries are, instead of ring.key */
@@ -177,6 +178,7 @@ struct soft_group {
 	uint32_t children;  /* of them, that have devices of their parents */
 	uint32_t first_raw; /* object */
 	uint32_t armed;     /* completion queues */
+	uint32_t due;       /* events, of them */
 	uint32_t exposed;   /* objects, ever */
 	uint64_t pages_high;
 	uint32_t pages_free[SOFT_NUM_PAGE_LISTS]; /* page + 1, linked through the first word */

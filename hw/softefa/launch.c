@@ -23,6 +23,7 @@
 #include "drain.h"
 #include "end_all.h"
 #include "engine.h"
+#include "event.h"
 #include "events.h"
 #include "folder.h"
 #include "group.h"
@@ -398,6 +399,7 @@ static int supervise(struct supervisor *s, const struct srd_launch_options *opti
 		if (soft_answer_failed())
 			end_all(s);
 		bury(s);
+		soft_channels_due();
 		active = under_way(s);
 		if (active) {
 			help(s);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
@@ -71,11 +72,15 @@ static bool each_mapping(bool (*look)(void *context, const struct mapping *m), v
 
 static bool file_open(void)
 {
+	struct rlimit limit;
 	char path[192];
 	struct stat st;
 
 	if (file >= 0)
 		return true;
+	/* Beyond that limit a file does not just fail to grow: it ends the program (SIGXFSZ). */
+	if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur != RLIM_INFINITY)
+		return false;
 	soft_share_path(soft.process, path);
 	file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (file < 0)

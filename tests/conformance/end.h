@@ -54,6 +54,8 @@ static int end_device;
 static struct ibv_cq *(*end_make_cq)(struct end *end);
 /* Set: completions are polled by ibv_start_poll, from this. */
 static struct ibv_cq_ex **end_extended;
+/* Set: completions come with events of this, which is made. */
+static struct ibv_comp_channel **end_channel;
 
 /* Memory that processes share from fork on. */
 static inline void *end_common(size_t size)
@@ -131,7 +133,10 @@ static inline void end_open(struct end *end, void *memory, size_t size)
 		must(*end_extended);
 		end->cq = ibv_cq_ex_to_cq(*end_extended);
 	} else {
-		end->cq = ibv_create_cq(end->context, 2 * END_DEPTH, NULL, NULL, 0);
+		if (end_channel)
+			must(*end_channel = ibv_create_comp_channel(end->context));
+		end->cq = ibv_create_cq(end->context, 2 * END_DEPTH, NULL,
+					end_channel ? *end_channel : NULL, 0);
 	}
 	must(end->pd && end->cq);
 	qp = end_create_qp(end, IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_RDMA_WRITE);

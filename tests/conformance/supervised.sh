@@ -2,9 +2,9 @@
 # shellcheck disable=SC2016
 # What srdlab exec does beside the program: it waits for those that the program leaves behind,
 # passes signals on, and says where no device was met.
-# usage: supervised.sh SRDLAB LEFT_BEHIND PLAIN [STATIC]
+# usage: supervised.sh SRDLAB LEFT_BEHIND CONFINED PLAIN [STATIC]
 set -u
-srdlab=$1 left_behind=$2 plain=$3 static=${4:-}
+srdlab=$1 left_behind=$2 confined=$3 plain=$4 static=${5:-}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 # shellcheck source=tests/conformance/want.sh
@@ -43,6 +43,13 @@ want "who waits says so" 1 "$(said 'waiting for them')"
 want "the status over a device from before fork" 3 "$(run -- "$left_behind" inherited)"
 want "that device" "it read 5, and here 0" "$(cat "$folder/out")"
 want "what it has registered" 1 "$(said 'registered before fork')"
+
+for way in small_files descriptors closed; do
+	want "a program confined: $way" 0 "$(run -- "$confined" $way)"
+	want "nothing to say of $way" "" "$(cat "$folder/err")"
+done
+want "a program with little memory" 1 "$(run -- "$confined" small_memory)"
+want "what that lacks" 1 "$(said 'address space (RLIMIT_AS)')"
 
 # A killed one leaves its folder to its program; the next that starts takes it away after that.
 "$srdlab" exec -- "$left_behind" orphan "$folder/ready" >"$folder/out" 2>"$folder/err" &
@@ -127,6 +134,7 @@ chmod +x "$folder/32bit"
 run -- "$folder/32bit" >"$folder/status"
 want "what hinders a 32-bit program" 1 "$(said '32bit is a 32-bit program')"
 if [ "$(id -u)" = 0 ]; then
+	want "a program confined: root" 0 "$(run -- "$confined" root)"
 	cp "$plain" "$folder/setuid"
 	chown 1 "$folder/setuid"
 	chmod u+s "$folder/setuid"
