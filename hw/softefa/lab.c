@@ -46,6 +46,8 @@ static int check(const struct srd_profile *p, struct srd_error *error)
 		{p->transport != SRD_PROFILE_TRANSPORT_SRD, "reliable connections"},
 		{p->stale_check != SRD_PROFILE_STALE_CHECK_GENERATION, "say in stale_check"},
 		{p->read_opcode != SRD_PROFILE_READ_OPCODE_SEND, "say in read_opcode"},
+		/* Of slots that a reset has freed already: libefa writes beside its table of them. */
+		{p->flush_on_reset, "flushes of a reset that libefa would survive"},
 		/* By its phase libefa takes an entry that was written over for none. */
 		{p->cq_overrun == SRD_PROFILE_CQ_OVERRUN_OVERWRITE_OLDEST,
 		 "entries that could be polled where others were overwritten"},

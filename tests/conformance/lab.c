@@ -50,6 +50,9 @@ static void refusals(void)
 	profile.stale_check = SRD_PROFILE_STALE_CHECK_QPN;
 	refuses(profile, EOPNOTSUPP, "stale_check");
 	profile = profile_with(256);
+	profile.flush_on_reset = 1;
+	refuses(profile, EOPNOTSUPP, "flushes of a reset");
+	profile = profile_with(256);
 	profile.first_qpn = 65535;
 	refuses(profile, EOPNOTSUPP, "first_qpn");
 	profile = profile_with(256);
