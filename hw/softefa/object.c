@@ -90,12 +90,22 @@ static int destroy_cq(struct soft_object *object)
 	return 0;
 }
 
+/* A process that died over it did not come to that. */
+static bool is_made(const struct soft_object *object)
+{
+	return object->model || object->kind == SOFT_AH || object->kind == SOFT_CHANNEL;
+}
+
 int soft_object_destroy(struct soft_object *object)
 {
 	int err = 0;
 
 	if (object->users)
 		return EBUSY;
+	if (!is_made(object)) {
+		soft_object_free(object);
+		return 0;
+	}
 	switch ((enum soft_kind)object->kind) {
 	case SOFT_PD:
 		err = srd_model_pd_dealloc(&soft.model, object->model);

@@ -53,7 +53,8 @@ static int audit_device(const struct srd_model *m, uint32_t host, uint32_t *tota
 			size_t size)
 {
 	const struct srd_model_device *device = &m->device[host];
-	uint32_t index, count = 0;
+	const struct srd_qpn_slot *slots = &m->qpn[(size_t)host * m->state->layout.qpn_slots];
+	uint32_t index, count = 0, numbers = 0;
 	int err;
 
 	for (index = device->first_qp; index; index = m->qp[index].next_qp) {
@@ -74,6 +75,11 @@ static int audit_device(const struct srd_model *m, uint32_t host, uint32_t *tota
 	if (count != device->num_qp)
 		return broken(text, size, "host %u has %u queue pairs and counts %u", host, count,
 			      device->num_qp);
+	for (uint32_t i = 0; i < device->qpn_high; i++)
+		numbers += slots[i].qp != 0;
+	if (numbers != count)
+		return broken(text, size, "host %u has %u queue pairs and %u numbers", host, count,
+			      numbers);
 	return 0;
 }
 

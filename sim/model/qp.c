@@ -142,12 +142,13 @@ int srd_model_qp_create(struct srd_model *m, const struct srd_qp_init *init, uin
 		return ENOMEM;
 	}
 	qp->qpn = qpn_get(m, host, index);
-	device_link(m, index);
 	m->pd[init->pd].users++;
 	m->cq[init->send_cq].users++;
 	m->cq[init->recv_cq].users++;
+	/* Last the device's list: who can be reached has a name, should this process die here. */
 	*out = index;
 	*qpn = qp->qpn;
+	device_link(m, index);
 	return 0;
 }
 
@@ -156,8 +157,11 @@ static void qp_detach(struct srd_model *m, uint32_t index, enum srd_flush how)
 {
 	struct srd_model_qp *qp = &m->qp[index];
 
-	qpn_put(m, qp->host, qp->qpn);
-	device_unlink(m, index);
+	/* It is not there where a process died over this, and the model was repaired. */
+	if (srd_qp_find(m, qp->host, qp->qpn) == qp) {
+		device_unlink(m, index);
+		qpn_put(m, qp->host, qp->qpn);
+	}
 	srd_qp_flush(m, index, how);
 	srd_qp_wake(m, index);
 	srd_fault_forget(m, index);

@@ -137,6 +137,34 @@ static void relist_all(struct srd_model *m)
 	}
 }
 
+/*
+ * A device has the queue pairs that are in its list, which one store puts a queue pair into or
+ * takes it out of. What else tells of them is made anew from that.
+ */
+static void renumber(struct srd_model *m, uint32_t host)
+{
+	struct srd_model_device *device = &m->device[host];
+	struct srd_qpn_slot *slots = &m->qpn[(size_t)host * m->state->layout.qpn_slots];
+	uint32_t before = 0;
+
+	for (uint32_t i = 0; i < device->qpn_high; i++)
+		slots[i].qp = 0;
+	device->num_qp = 0;
+	for (uint32_t i = device->first_qp; i; i = m->qp[i].next_qp) {
+		slots[srd_qpn_index(m, m->qp[i].qpn)].qp = i;
+		m->qp[i].prev_qp = before;
+		device->num_qp++;
+		before = i;
+	}
+	device->qpn_free = 0;
+	for (uint32_t i = device->qpn_high; i--;) {
+		if (slots[i].qp)
+			continue;
+		slots[i].next_free = device->qpn_free;
+		device->qpn_free = i + 1;
+	}
+}
+
 int srd_model_repair(struct srd_model *m)
 {
 	uint32_t count = m->heap->count, num;
@@ -148,6 +176,8 @@ int srd_model_repair(struct srd_model *m)
 	kept = calloc(count + 2 * SRD_HEAP_NEAR, sizeof(*kept));
 	if (!kept)
 		return ENOMEM;
+	for (uint32_t host = 0; host < m->state->num_hosts; host++)
+		renumber(m, host);
 	num = keep_events(m, kept);
 	srd_heap_init(m->heap, m->heap->capacity);
 	for (uint32_t i = 0; i < num; i++)

@@ -100,6 +100,36 @@ static void nothing_is_broken(void **state)
 	assert_int_equal(expect_all(0, DEPTH), end);
 }
 
+/* A process died over the end of the queue pair, or over its beginning. */
+static void numbers_are_broken(void **state)
+{
+	struct srd_model_device *device = &model()->device[queue_pair()->host];
+	struct srd_qpn_slot *slot =
+		&model()->qpn[(size_t)queue_pair()->host * model()->state->layout.qpn_slots];
+	uint32_t index = (uint32_t)(queue_pair() - model()->qp);
+	char text[256];
+
+	slot += srd_qpn_index(model(), queue_pair()->qpn);
+	assert_int_equal(slot->qp, index);
+	slot->qp = 0;
+	device->num_qp++;
+	repair();
+	assert_int_equal(slot->qp, index);
+	post(0, DEPTH);
+	expect_all(0, DEPTH);
+	device->num_qp--;
+	assert_int_not_equal(srd_model_audit(model(), text, sizeof(text)), 0);
+	repair();
+	/* It is in the list no more, and its end still to come. */
+	assert_int_equal(device->first_qp, index);
+	device->first_qp = queue_pair()->next_qp;
+	device->num_qp--;
+	assert_int_not_equal(srd_model_audit(model(), text, sizeof(text)), 0);
+	repair();
+	assert_int_equal(slot->qp, 0);
+	assert_int_equal(device->qpn_free, 1 + srd_qpn_index(model(), queue_pair()->qpn));
+}
+
 static void lists_are_broken(void **state)
 {
 	struct srd_pool *pool = &model()->state->pool[SRD_POOL_REQUEST];
@@ -273,17 +303,12 @@ static void what_cannot_be_repaired(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(nothing_is_broken),
-		TEST(lists_are_broken),
-		TEST(events_are_lost),
-		TEST(list_of_events_is_broken),
-		TEST(events_are_of_nothing),
-		TEST(half_submitted),
-		TEST(completed_and_not_forgotten),
-		TEST(waits_for_a_receive),
-		TEST(receiver_is_gone),
-		TEST(queue_pair_is_gone),
-		TEST(what_cannot_be_repaired),
+		TEST(nothing_is_broken),        TEST(numbers_are_broken),
+		TEST(lists_are_broken),         TEST(events_are_lost),
+		TEST(list_of_events_is_broken), TEST(events_are_of_nothing),
+		TEST(half_submitted),           TEST(completed_and_not_forgotten),
+		TEST(waits_for_a_receive),      TEST(receiver_is_gone),
+		TEST(queue_pair_is_gone),       TEST(what_cannot_be_repaired),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
