@@ -178,9 +178,16 @@ local others = {
 
 core.module = {
 	__index = function(_, key)
+		local names = {}
 		if others[key] then
 			core.other("srd." .. key)
 		end
+		for name in pairs(srd) do
+			names[#names + 1] = name
+		end
+		local nearest = type(key) == "string" and core.nearest(key, names)
+		core.raise(format("srd has no \"%s\"%s", tostring(key),
+			nearest and format("; did you mean \"%s\"?", nearest) or ""))
 	end,
 	__metatable = false,
 }

@@ -346,3 +346,12 @@ srd.scenario("a receiver that is not ready for a while", { needs = needs }, func
 		t:not_ready(a.qp:next_request(1), 256)
 	end):raises "out of range"
 end)
+
+srd.scenario("what the module does not have", {}, function(t)
+	t:expect(function()
+		srd.scenaro("x")
+	end):raises "srd has no \"scenaro\"; did you mean \"scenario\"?"
+	t:expect(function()
+		srd.on_request(print)
+	end):raises "srd.on_request: this is a script for srdlab exec --script"
+end)
