@@ -85,13 +85,14 @@ trapped("a request without a destination", "session.destination", function(t, a,
 	t:expect(a.cq:wait()[1].vendor_err):equals(4)
 end, { "virtual_time" })
 
--- The entry lies in the completion queue, or comes while the queue pair starts anew.
+-- The entry lies in the completion queue, or comes while the queue pair starts anew. Not on a
+-- device: libefa, of rdma-core 65 too, gives its slot back twice then, and writes beside its table.
 trapped("a completion from before a RESET", "completion.after_reset", function(t, a, b)
 	t:expect(a.qp:post({ { "write", wr_id = 1, from = a.mem, to = b.mem } }, a.peer)):equals "OK"
 	t:run_for "1ms"
 	t:expect(a.qp:modify { state = "RESET" }):equals "OK"
 	t:expect(a.cq:poll()[1].wr_id):equals(1)
-end, { "virtual_time" })
+end, { "virtual_time", "model" })
 
 srd.scenario("a queue that is drained before RESET leaves nothing behind", {
 	tags = { "law", "misuse" }, needs = { "virtual_time" },
