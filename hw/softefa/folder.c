@@ -3,17 +3,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "folder.h"
 #include "hold.h"
 
-#define MAX_GROUP 40 /* bytes of a name */
+#define MAX_GROUP 40         /* bytes of a name */
+#define ROOM      (1u << 20) /* bytes that a small program takes */
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
@@ -93,6 +96,13 @@ static int lock_base(struct soft_folder *folder)
 	return folder->base < 0 || flock(folder->base, LOCK_EX) ? -errno : 0;
 }
 
+static bool has_room(const char *path)
+{
+	struct statvfs fs;
+
+	return statvfs(path, &fs) || (uint64_t)fs.f_bavail * fs.f_frsize >= ROOM;
+}
+
 static int enter(const char *group, struct soft_folder *folder)
 {
 	char prefix[32], path[128];
@@ -103,6 +113,11 @@ static int enter(const char *group, struct soft_folder *folder)
 	prefix_of(prefix);
 	sweep(base_folder(), prefix);
 	err = make(base_folder(), prefix, group, folder);
+	/* A page that is not there when it is first written to ends whoever writes (SIGBUS). */
+	if (!err && folder->fresh && !has_room(folder->path)) {
+		rmdir(folder->path);
+		err = -ENOSPC;
+	}
 	if (err)
 		return err;
 	snprintf(path, sizeof(path), "%s/" SOFT_LAUNCHED, folder->path);

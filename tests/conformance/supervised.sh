@@ -134,6 +134,11 @@ chmod +x "$folder/32bit"
 run -- "$folder/32bit" >"$folder/status"
 want "what hinders a 32-bit program" 1 "$(said '32bit is a 32-bit program')"
 if [ "$(id -u)" = 0 ]; then
+	if unshare -m true 2>"$folder/err"; then
+		want "no room in /dev/shm" 99 "$(unshare -m sh -c 'mount -t tmpfs -o size=200k none /dev/shm
+			"$0" exec -- true 2>"$1"; echo $?' "$srdlab" "$folder/err")"
+		want "what that is" 1 "$(said 'in /dev/shm: No space left')"
+	fi
 	want "a program confined: root" 0 "$(run -- "$confined" root)"
 	cp "$plain" "$folder/setuid"
 	chown 1 "$folder/setuid"
