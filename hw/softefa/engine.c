@@ -189,18 +189,47 @@ void soft_cq_look(struct soft_object *object)
 	/* It cannot have read what was not written. */
 	if (read - cq->ring.done <= cq->written[0] - cq->ring.done)
 		cq->ring.done = read;
+	/* libefa ends a session that took the last entry without its doorbell. */
+	read = __atomic_load_n(&cq->seen, __ATOMIC_RELAXED);
+	if (read - cq->ring.done <= cq->written[0] - cq->ring.done)
+		cq->ring.done = read;
 	if (soft_blind(object))
 		soft_blind_read(object);
 }
 
+uint32_t soft_cq_doorbell_word(const struct soft_object *object)
+{
+	return doorbell_word(&object->cq.ring);
+}
+
+uint32_t soft_cq_written(const struct soft_object *object)
+{
+	return object->cq.num_rings == 1 ? __atomic_load_n(&object->cq.written[0], __ATOMIC_ACQUIRE)
+					 : 0;
+}
+
+void soft_cq_saw_empty(struct soft_object *object, uint32_t written)
+{
+	uint32_t seen = __atomic_load_n(&object->cq.seen, __ATOMIC_RELAXED);
+
+	/* Of two threads the later one counts. */
+	while ((int32_t)(written - seen) > 0 &&
+	       !__atomic_compare_exchange_n(&object->cq.seen, &seen, written, true,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
 bool soft_cq_is_read(const struct soft_object *object)
 {
-	return (uint16_t)object->cq.arrivals == (uint16_t)doorbell_word(&object->cq.ring);
+	uint16_t arrivals = (uint16_t)object->cq.arrivals;
+
+	return arrivals == (uint16_t)doorbell_word(&object->cq.ring) ||
+	       arrivals == (uint16_t)__atomic_load_n(&object->cq.seen, __ATOMIC_RELAXED);
 }
 
 bool soft_cq_tells(const struct soft_object *object)
 {
-	return object->cq.num_rings == 1 && !object->cq.memory.mapped &&
+	return object->cq.num_rings == 1 && !object->cq.memory.mapped && !object->cq.quiet &&
 	       (object->cq.rung || !object->exposed);
 }
 
@@ -259,7 +288,7 @@ static void cq_write(void *context, uint32_t tag, uint32_t ring, uint32_t counte
 		write_outside(object, offset, entry, phase, source);
 	else
 		soft_cqe_write(soft.rings + cq->ring.key + offset, size, entry, phase, source);
-	cq->written[ring] = counter + 1;
+	__atomic_store_n(&cq->written[ring], counter + 1, __ATOMIC_RELEASE);
 	cq->arrivals++;
 	if (!soft_cq_tells(object) && soft_blind(object))
 		soft_blind_written(object, entry);

@@ -25,6 +25,13 @@ bool soft_cq_is_read(const struct soft_object *cq);
  * requests for events.
  */
 bool soft_cq_tells(const struct soft_object *cq);
+/*
+ * How much is in CQ that a poll must find, 0 where that is not known; and a poll that began
+ * after this has found it empty. Without the lock.
+ */
+uint32_t soft_cq_written(const struct soft_object *cq);
+uint32_t soft_cq_doorbell_word(const struct soft_object *cq);
+void soft_cq_saw_empty(struct soft_object *cq, uint32_t written);
 /* Whether there is anything that it would take. */
 bool soft_doorbell_waits(const struct soft_object *qp);
 /* The program has read entries, or asks for an event. */

@@ -76,11 +76,13 @@ struct soft_cq {
 	uint32_t num_rings;
 	uint32_t written[SRD_MODEL_MAX_RINGS]; /* free-running */
 	uint32_t arrivals;                     /* in all rings */
+	uint32_t seen;    /* what the program was seen to have read, whatever it told */
 	uint32_t told;    /* entries that the stream heard of as read: blind.c */
 	uint32_t channel; /* object; 0: none */
 	uint32_t sequence;
 	uint32_t comp_events; /* written to the channel so far */
 	bool armed;
+	bool quiet; /* nobody sees the sessions of a library that does not always tell */
 	bool due;                  /* an event that who moved the device could not write: event.h */
 	bool source_gid;           /* wanted in entries whose address handle is not known */
 	bool rung;                 /* its doorbell, ever */

@@ -157,6 +157,31 @@ static int poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
 	return n;
 }
 
+/* The session of this thread, and what was in its queue when it began. */
+static __thread struct {
+	const struct ibv_cq_ex *cq;
+	uint32_t written, doorbell;
+} session __attribute__((tls_model("initial-exec")));
+
+/*
+ * The library's start of a session. libefa rings the queue's doorbell at the end of it, but not
+ * where the last look found nothing: what such a session has taken must be seen here.
+ */
+static int begin_session(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
+{
+	struct soft_object *object = mine(cq->handle, SOFT_CQ);
+	uint32_t written = object ? soft_cq_written(object) : 0;
+	int err;
+
+	session.cq = cq;
+	session.written = written;
+	session.doorbell = object ? soft_cq_doorbell_word(object) : 0;
+	err = real_start_poll(cq, attr);
+	if (err == ENOENT && object)
+		soft_cq_saw_empty(object, written);
+	return err;
+}
+
 /* Where it is 0 the program goes on until it calls end_poll. */
 static int start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
 {
@@ -166,13 +191,13 @@ static int start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
 		soft_join();
 	if (is_empty(cq->handle)) {
 		advance(cq->handle);
-		err = real_start_poll(cq, attr);
+		err = begin_session(cq, attr);
 	} else if (soft_poll_begin(cq->handle, &any)) {
-		err = real_start_poll(cq, attr);
+		err = begin_session(cq, attr);
 		if (!err)
 			soft_poll_found(cq->handle, 0);
 		else if (err == ENOENT && advance(cq->handle))
-			err = real_start_poll(cq, attr);
+			err = begin_session(cq, attr);
 	}
 	if (err)
 		soft_poll_end();
@@ -183,7 +208,11 @@ static int start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
 
 static void end_poll(struct ibv_cq_ex *cq)
 {
+	struct soft_object *object = mine(cq->handle, SOFT_CQ);
+
 	real_end_poll(cq);
+	if (object && session.cq == cq && soft_cq_doorbell_word(object) == session.doorbell)
+		soft_cq_saw_empty(object, session.written);
 	soft_poll_end();
 }
 
@@ -297,14 +326,12 @@ static bool wrap_cq(uint32_t handle, const struct ibv_context *context)
 
 	if (!cq || !cq->start_poll || cq->start_poll == start_poll)
 		return true;
-	if (real_start_poll && real_start_poll != cq->start_poll)
+	if (real_start_poll && (real_start_poll != cq->start_poll || real_end_poll != cq->end_poll))
 		return false;
 	real_start_poll = cq->start_poll;
+	real_end_poll = cq->end_poll;
 	cq->start_poll = start_poll;
-	if (soft.decisions) {
-		real_end_poll = cq->end_poll;
-		cq->end_poll = end_poll;
-	}
+	cq->end_poll = end_poll;
 	return true;
 }
 
@@ -328,14 +355,24 @@ static bool wrap_qp(const struct soft_object *object)
 	       wrap_cq(object->qp.recv_cq, qp->context) && wrap_complete((struct ibv_qp_ex *)qp);
 }
 
+/* Sessions of polls that are not wrapped may end without a doorbell: see begin_session. */
+static void note_sessions(const struct soft_object *qp, uint32_t handle)
+{
+	const struct ibv_qp *at = find_qp(qp);
+	const struct ibv_cq_ex *cq = at ? find_cq(soft_object(handle), at->context) : NULL;
+
+	soft_object(handle)->cq.quiet = !cq || (cq->start_poll && cq->start_poll != start_poll);
+}
+
 void soft_wrap_qp(struct soft_object *object)
 {
 	uint32_t how = soft.group->doorbell;
-	bool told;
+	bool told = object->qp.raw && how == SOFT_DOORBELL_AUTO && wrap_qp(object);
 
+	note_sessions(object, object->qp.send_cq);
+	note_sessions(object, object->qp.recv_cq);
 	if (!object->qp.raw || how == SOFT_DOORBELL_WATCHED)
 		return;
-	told = how == SOFT_DOORBELL_AUTO && wrap_qp(object);
 	if (!told || object->exposed)
 		told = soft_trap_qp(object);
 	if (told)
