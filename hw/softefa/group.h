@@ -82,10 +82,10 @@ struct soft_cq {
 	uint32_t sequence;
 	uint32_t comp_events; /* written to the channel so far */
 	bool armed;
-	bool quiet; /* nobody sees the sessions of a library that does not always tell */
-	bool due;                  /* an event that who moved the device could not write: event.h */
-	bool source_gid;           /* wanted in entries whose address handle is not known */
-	bool rung;                 /* its doorbell, ever */
+	bool quiet;      /* nobody sees the sessions of a library that does not always tell */
+	bool due;        /* an event that who moved the device could not write: event.h */
+	bool source_gid; /* wanted in entries whose address handle is not known */
+	bool rung;       /* its doorbell, ever */
 	struct soft_dmabuf memory; /* where its entries are, instead of ring.key */
 };
 
