@@ -106,16 +106,116 @@ static void tell_entry(const struct soft_object *cq, const struct srd_cqe *entry
 	soft_event(&e.ev);
 }
 
+/* The live queue pair that ENTRY of CQ is of; NULL. */
+static struct soft_object *owner_of(const struct soft_object *cq, const struct srd_cqe *entry)
+{
+	for (uint32_t i = 1; i <= soft.group->objects_high; i++) {
+		struct soft_object *object = soft_object(i);
+
+		if (object->kind == SOFT_QP && object->file == cq->file &&
+		    object->qp.qpn == entry->qpn)
+			return object;
+	}
+	return NULL;
+}
+
+/* Whether ENTRY is of a request that was told of by another id. */
+static bool is_carried(const struct soft_object *cq, const struct srd_cqe *entry)
+{
+	struct soft_object *qp;
+
+	if (!cq->by_device || entry->flags & SRD_CQE_RECEIVE)
+		return false;
+	qp = owner_of(cq, entry);
+	if (!qp || !qp->qp.carried || (int32_t)(entry->ordinal - qp->qp.carried_to) >= 0)
+		return false;
+	qp->qp.carried--;
+	return true;
+}
+
 void soft_blind_written(struct soft_object *cq, const struct srd_cqe *entry)
 {
-	tell_entry(cq, entry);
+	if (!is_carried(cq, entry))
+		tell_entry(cq, entry);
 	cq->cq.told++;
+}
+
+static void tell_up_to(struct soft_object *object, uint32_t end)
+{
+	struct soft_cq *cq = &object->cq;
+
+	for (; (int32_t)(end - cq->told) > 0; cq->told++)
+		tell_entry(object, srd_model_cq_entry(&soft.model, object->model, 0, cq->told));
 }
 
 void soft_blind_read(struct soft_object *object)
 {
-	struct soft_cq *cq = &object->cq;
+	tell_up_to(object, object->cq.ring.done);
+}
 
-	for (; (int32_t)(cq->ring.done - cq->told) > 0; cq->told++)
-		tell_entry(object, srd_model_cq_entry(&soft.model, object->model, 0, cq->told));
+/* Until now an observer told of QP: what it has told of, it does not end. */
+static void hand_over(struct soft_object *qp)
+{
+	struct srd_ev_qp_exposed e = {.ev = EVENT(QP_EXPOSED, qp)};
+	const struct srd_request *request = NULL;
+
+	while ((request = srd_model_request_next(&soft.model, qp->model, request)))
+		qp->qp.carried++;
+	e.num_posted = srd_model_qp_posted(&soft.model, qp->model);
+	e.receives = srd_model_qp_receives(&soft.model, qp->model);
+	qp->qp.carried_to = (uint32_t)e.num_posted;
+	soft_event(&e.ev);
+}
+
+/* The device tells of OBJECT. */
+static void take_over(struct soft_object *object)
+{
+	bool told = soft_blind(object);
+
+	/* What the program has posted so far is told of as before, or was. */
+	if (object->kind == SOFT_QP)
+		soft_doorbell(object);
+	object->by_device = true;
+	if (!soft_events_wanted())
+		return;
+	if (object->kind == SOFT_QP && !told)
+		hand_over(object);
+	if (object->kind != SOFT_CQ || object->cq.num_rings > 1)
+		return;
+	/* Entries count as read from now on; of those that are there an observer would tell. */
+	if (!told)
+		object->cq.told = object->cq.written[0];
+	tell_up_to(object, object->cq.written[0]);
+}
+
+/* False: nothing was left to do. */
+static bool spread(struct soft_object *qp)
+{
+	struct soft_object *all[] = {qp, soft_object(qp->qp.send_cq), soft_object(qp->qp.recv_cq)};
+	bool any = false, done = true;
+
+	for (int i = 0; i < 3; i++) {
+		any |= all[i]->by_device;
+		done &= all[i]->by_device;
+	}
+	if (done || !any)
+		return false;
+	for (int i = 0; i < 3; i++)
+		if (!all[i]->by_device)
+			take_over(all[i]);
+	return true;
+}
+
+void soft_blind_expose(struct soft_object *object)
+{
+	bool more = true;
+
+	if (object && !object->by_device)
+		take_over(object);
+	while (more) {
+		more = false;
+		for (uint32_t i = 1; i <= soft.group->objects_high; i++)
+			if (soft_object(i)->kind == SOFT_QP)
+				more |= spread(soft_object(i));
+	}
 }

@@ -11,26 +11,22 @@
 #include "events.h"
 #include "ring.h"
 
-/*
- * Whether the program was told where OBJECT's entries are. Of a queue pair those of its
- * completion queues count too: their ids must be the ones that it posts with.
- */
-static inline bool soft_exposed(const struct soft_object *object)
-{
-	return object->exposed ||
-	       (object->kind == SOFT_QP && (soft_object(object->qp.send_cq)->exposed ||
-					    soft_object(object->qp.recv_cq)->exposed));
-}
-
 static inline bool soft_blind(const struct soft_object *object)
 {
-	return soft_events_wanted() && (!object->observed || soft_exposed(object));
+	return soft_events_wanted() && (!object->observed || object->by_device);
 }
+
+/*
+ * The program was told where the entries of OBJECT are (NULL: some queue pair is new): from now
+ * on the device alone tells of it and of all that it shares completions with, whoever posts and
+ * polls, as the ids of posts must be those of completions.
+ */
+void soft_blind_expose(struct soft_object *object);
 
 /* QP has posted REQUEST, which is not submitted yet. */
 void soft_blind_send(const struct soft_object *qp, const struct srd_request *request);
 void soft_blind_receive(const struct soft_object *qp, const struct srd_receive *receive);
-/* ENTRY is written to CQ, of which nobody can tell how far it is read: take it for read. */
+/* ENTRY is written to CQ. Where nobody can tell how far that is read, or who reads it: take it for read. */
 void soft_blind_written(struct soft_object *cq, const struct srd_cqe *entry);
 /* The program has read entries of CQ up to ring.done. */
 void soft_blind_read(struct soft_object *cq);

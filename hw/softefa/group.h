@@ -96,7 +96,9 @@ struct soft_qp {
 	uint32_t recv_cq;
 	uint32_t next_raw; /* list of those that nobody tells of doorbells */
 	uint32_t stalls;
-	uint32_t untold; /* looks at a doorbell that nobody tells of, one after the other */
+	uint32_t untold;     /* looks at a doorbell that nobody tells of, one after the other */
+	uint32_t carried;    /* requests with the device that an observer told of; blind.c */
+	uint32_t carried_to; /* the low half of the ordinal behind the last of them */
 	uint16_t qpn;
 	bool raw;
 	bool ud;
@@ -118,6 +120,7 @@ struct soft_object {
 	uint32_t name;   /* in the stream of events: never used again */
 	bool observed;   /* somebody in the program tells of its posts and polls */
 	bool exposed;    /* the program was told where its rings are */
+	bool by_device;  /* or where those are that it shares completions with: blind.h */
 	union {
 		struct soft_cq cq;
 		struct soft_qp qp;

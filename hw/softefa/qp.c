@@ -9,6 +9,7 @@
 #include <rdma/ib_user_verbs.h>
 
 #include "ask.h"
+#include "blind.h"
 #include "command.h"
 #include "engine.h"
 #include "ring.h"
@@ -200,6 +201,8 @@ int soft_create_qp(struct soft_call *call)
 		return err;
 	}
 	soft_engine_qp_raw(object); /* until it turns out to be wrapped */
+	if (soft.group->exposed)
+		soft_blind_expose(NULL);
 	err = qp_answer(call, object, &in.cap);
 	if (err)
 		soft_object_destroy(object);

@@ -102,7 +102,7 @@ static bool is_exposed(const struct srd_event *event)
 	for (uint32_t i = 1; soft.group->exposed && i <= soft.group->objects_high; i++) {
 		const struct soft_object *object = soft_object(i);
 
-		if (object->kind && object->name == event->object && soft_exposed(object))
+		if (object->kind && object->name == event->object && object->by_device)
 			return true;
 	}
 	return false;

@@ -100,7 +100,7 @@ static bool advance(uint32_t handle)
 /* Somebody may sleep until an event comes, or look at completions where nobody tells of it. */
 static bool looks_elsewhere(const struct soft_object *qp)
 {
-	return soft.group->armed || qp->qp.stalls >= STALLS || soft_exposed(qp);
+	return soft.group->armed || qp->qp.stalls >= STALLS || qp->by_device;
 }
 
 /* The program has posted to the queue pair HANDLE. */
@@ -384,6 +384,7 @@ static void expose(struct soft_object *object)
 	if (!object->exposed)
 		soft.group->exposed++;
 	object->exposed = true;
+	soft_blind_expose(object);
 }
 
 void soft_rings_exposed(uint32_t file, uint32_t handle)

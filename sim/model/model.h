@@ -334,6 +334,8 @@ struct srd_request *srd_model_request_next(struct srd_model *model, uint32_t qp,
 
 /* Requests that QP was given, ever: the ordinal of the next one. */
 uint64_t srd_model_qp_posted(const struct srd_model *model, uint32_t qp);
+/* Receives of QP that wait for a message. */
+uint32_t srd_model_qp_receives(const struct srd_model *model, uint32_t qp);
 
 /*
  * The laboratory: srdlab/lab.h with handles. REQUEST may be NULL where the command is

@@ -397,6 +397,17 @@ uint64_t srd_model_qp_posted(const struct srd_model *m, uint32_t index)
 	return m->qp[index].num_posted;
 }
 
+uint32_t srd_model_qp_receives(const struct srd_model *m, uint32_t index)
+{
+	const struct srd_model_qp *qp = &m->qp[index];
+	const struct srd_rx_descriptor *ring = srd_block_at(m, qp->rq_ring);
+	uint32_t receives = 0;
+
+	for (uint32_t at = qp->rq_tail; at != qp->rq_head; at++)
+		receives += ring[at & qp->rq_mask].first;
+	return receives;
+}
+
 void srd_model_qp_force_state(struct srd_model *m, uint32_t index, enum srd_qp_state state)
 {
 	m->qp[index].state = (uint8_t)state;

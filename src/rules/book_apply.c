@@ -36,6 +36,7 @@ static srd_apply_fn *const changers[SRD_NUM_EVENT_TYPES] = {
 	[SRD_EV_BUFFER_FREE] = srd_book_thing_end,
 	[SRD_EV_DEV_QP_STATE] = srd_book_dev_qp_state,
 	[SRD_EV_DEV_DOORBELL] = srd_book_dev_doorbell,
+	[SRD_EV_QP_EXPOSED] = srd_book_qp_exposed,
 };
 
 /* What comes and goes with every transfer. */

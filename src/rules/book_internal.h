@@ -35,7 +35,7 @@ srd_apply_fn srd_book_device_open, srd_book_pd_alloc, srd_book_mr_reg, srd_book_
 /* The data path. */
 srd_apply_fn srd_book_session_start, srd_book_wr_post, srd_book_session_complete,
 	srd_book_session_abort, srd_book_recv_post, srd_book_wc, srd_book_cq_poll,
-	srd_book_dev_request;
+	srd_book_dev_request, srd_book_qp_exposed;
 /* A reset or a destroy: the device drops what QP has outstanding. */
 void srd_book_drop_requests(struct srd_book_qp *qp);
 

@@ -356,6 +356,29 @@ void srd_book_recv_post(struct srd_book *book, const struct srd_event *event)
 		book->qp->recv_cq->unpolled++;
 }
 
+/*
+ * Who told of its requests by their ids tells no more, and who does now has other ids for them:
+ * nobody waits for what is under way, and nobody hears of it.
+ */
+void srd_book_qp_exposed(struct srd_book *book, const struct srd_event *event)
+{
+	const struct srd_ev_qp_exposed *ev = (const void *)event;
+	struct srd_book_qp *qp = book->qp;
+
+	srd_book_drop_requests(qp);
+	srd_requests_release(&qp->requests);
+	srd_free(qp->fates);
+	srd_free(qp->places);
+	qp->fates = NULL;
+	qp->places = NULL;
+	qp->in_session = false;
+	srd_book_unstage(qp);
+	qp->num_posted = ev->num_posted;
+	qp->receives = ev->receives;
+	if (qp->recv_cq)
+		qp->recv_cq->unpolled += ev->receives;
+}
+
 /* --- completing --- */
 
 void srd_book_resolve_wc(struct srd_book *book, const struct srd_ev_wc *ev)

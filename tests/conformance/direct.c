@@ -13,6 +13,9 @@
  *   external       completions come into a dma-buf of the program's, and it reads them there
  *   external_two   the same between two processes
  *   external_libefa    ... and libefa reads them, more than there is room for at once
+ *   asks, asks_late    libefa does all, also after the program has asked for one queue pair's
+ *                  rings: at the start, or with requests and a receive under way; another has
+ *                  the same completion queue
  *   wrong_rkey     one write with a key that is none
  *   time           between two processes: half of a round trip
  */
@@ -352,6 +355,70 @@ static void between_two(uint32_t hops)
 		printf("64 B writes between two processes: %.2f us half way\n", each);
 }
 
+static void reap(uint32_t num)
+{
+	struct ibv_wc wc;
+
+	while (num) {
+		int n = ibv_poll_cq(d.end.cq, 1, &wc);
+
+		must(n >= 0 && (!n || !wc.status));
+		num -= (uint32_t)n;
+	}
+}
+
+/* Writes from one of two queue pairs, with ids that are not those of their entries. */
+static void write_some(struct ibv_qp_ex *qp, const struct end_name *to, uint32_t num)
+{
+	d.end.qp = qp;
+	for (uint32_t i = 0; i < num; i++) {
+		qp->wr_id = 5000 + d.posted++;
+		end_post(&d.end, to, 1, 1, SOURCE, BYTES);
+	}
+}
+
+static void asks(int late)
+{
+	struct ibv_sge sge = {.length = BYTES};
+	struct ibv_recv_wr receive = {.wr_id = 77, .sg_list = &sge, .num_sge = 1}, *bad;
+	struct ibv_qp_ex *first, *second;
+	struct end_name to;
+
+	end_open(&d.end, d.memory, sizeof(d.memory));
+	end_name(&d.end, &to);
+	first = d.end.qp;
+	second = ibv_qp_to_qp_ex(end_create_qp(&d.end, IBV_QP_EX_WITH_RDMA_WRITE));
+	must(second);
+	d.end.qp = second;
+	end_modify(&d.end, IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+	end_modify(&d.end, IBV_QPS_RTR, 0);
+	end_modify(&d.end, IBV_QPS_RTS, IBV_QP_SQ_PSN);
+	if (late) {
+		/* Some are read, some are only done, and some are under way. */
+		write_some(first, &to, 8);
+		write_some(second, &to, 8);
+		reap(4);
+		write_some(second, &to, 4);
+		sge.addr = (uintptr_t)d.memory;
+		sge.lkey = d.end.mr->lkey;
+		must(!ibv_post_recv(&first->qp_base, &receive, &bad));
+	}
+	must(!efadv_query_qp_wqs(&first->qp_base, &d.sq, &d.rq, sizeof(d.sq)));
+	if (late)
+		reap(16);
+	for (uint32_t i = 0; i < ROUNDS; i += END_DEPTH / 2) {
+		write_some(first, &to, END_DEPTH / 2);
+		write_some(second, &to, END_DEPTH / 2);
+		reap(END_DEPTH);
+	}
+	must(!efadv_query_cq(d.end.cq, &d.cq, sizeof(d.cq)));
+	write_some(second, &to, 1);
+	reap(1);
+	must(!ibv_destroy_qp(&second->qp_base));
+	d.end.qp = first;
+	end_close(&d.end);
+}
+
 int main(int argc, char *argv[])
 {
 	const char *mode = argc > 1 ? argv[1] : "";
@@ -363,6 +430,10 @@ int main(int argc, char *argv[])
 		end_make_cq = make_external;
 	if (!strcmp(mode, "two") || !strcmp(mode, "external_two") || !strcmp(mode, "time")) {
 		between_two(!strcmp(mode, "time") ? HOPS : ROUNDS);
+		return 0;
+	}
+	if (!strncmp(mode, "asks", 4)) {
+		asks(!strcmp(mode, "asks_late"));
 		return 0;
 	}
 	if (!strcmp(mode, "seq_cst"))

@@ -59,6 +59,17 @@ for mode in one two polled silent external external_two external_libefa; do
 	[ $mode = external_libefa ] || says "not judged.* session.open"
 	says_not "srdlab: law"
 done
+# ... and nothing is mistaken where libefa goes on after it was asked, whoever was told of before.
+for mode in asks asks_late; do
+	for option in --doorbell=auto --doorbell=trapped --doorbell=watched; do
+		run "$mode $option judged" "$srdlab" exec --rules law,contract "$option" \
+			--error-exitcode 99 -- "$scratch/direct" $mode
+		says "^srdlab: 0 violations"
+	done
+	run "$mode traced" "$srdlab" exec --rules law --trace "$scratch/trace" --error-exitcode 99 -- \
+		"$scratch/direct" $mode
+	says "^srdlab: 0 violations"
+done
 "$srdlab" exec --rules law --error-exitcode 99 -- "$scratch/direct" wrong_rkey \
 	>"$scratch/out" 2>&1 && fail "wrong_rkey passes"
 what=wrong_rkey

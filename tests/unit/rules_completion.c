@@ -293,6 +293,42 @@ static void reset_drops(void **state)
 	world_release(&w);
 }
 
+/*
+ * Who told of requests tells no more: what is under way keeps nothing busy, ids that it had are
+ * others', receives are those that the device counts, and an open session is nobody's.
+ */
+static void exposed(void **state)
+{
+	const struct srd_violation *list;
+	struct world w;
+
+	world_open(&w, "all");
+	raw_post(&w, good_post(&w, 0, 100));
+	completion(&w, 0, 0);
+	raw_post(&w, good_post(&w, 0, 100));
+	EMIT(&w, DEV_REQUEST, dev_request, H(0), .ordinal = 1, .length = 100,
+	     .opcode = SRD_WR_RDMA_WRITE);
+	session_start(&w);
+	EMIT(&w, QP_EXPOSED, qp_exposed, H(0), .num_posted = 3, .receives = 1);
+	EMIT(&w, MR_DEREG, mr_dereg, H(0), );
+	EMIT(&w, MR_REG, mr_reg, H(0), .pd = H(0), .addr = ADDR(0), .length = 4096,
+	     .access = SRD_ACCESS_LOCAL_WRITE, .lkey = LKEY(0), .rkey = RKEY(0));
+	EMIT(&w, WC, wc, H(0), .qp_num = QPN(0), .opcode = SRD_WC_RECV);
+	for (int i = 0; i < 2; i++) {
+		struct srd_ev_wr_post again = good_post(&w, 0, 100);
+
+		again.wr_id = 1;
+		raw_post(&w, again);
+		completion(&w, 1, 0);
+	}
+	EMIT(&w, WC, wc, H(0), .qp_num = QPN(0), .opcode = SRD_WC_RECV);
+	world_unmake(&w);
+	assert_int_equal(world_finish(&w, &list), 1);
+	assert_string_equal(rule_of(&list[0]), "completion.receive");
+	assert_int_equal(list[0].count, 1);
+	world_release(&w);
+}
+
 /* What rdma-core 44 and 56.1 have no name for, and what has one. */
 static void old_names(void **state)
 {
@@ -415,7 +451,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_rule_fires), cmocka_unit_test(old_names),
 		cmocka_unit_test(cause_is_kept),   cmocka_unit_test(missing_at_the_end),
-		cmocka_unit_test(reset_drops),
+		cmocka_unit_test(reset_drops),     cmocka_unit_test(exposed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
