@@ -75,7 +75,7 @@ static void child(const struct end_name *parent, const char *way)
 		usleep(100);
 	send_to(&end, parent);
 	must(!end_read(&end, &name, 4096, 64));
-	exit(0);
+	_exit(0); /* what a build that counts would write at the end it may not */
 }
 
 int main(int argc, char **argv)
@@ -101,7 +101,7 @@ int main(int argc, char **argv)
 	if (begins) {
 		end_name(&end, name);
 		must(!end_read(&end, name, 4096, 64));
-		return 0;
+		_exit(0);
 	}
 	sge.lkey = end.mr->lkey;
 	must(!ibv_post_recv(&end.qp->qp_base, &wr, &bad) && !ibv_req_notify_cq(end.cq, 0));
