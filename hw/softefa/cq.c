@@ -126,7 +126,7 @@ static int cq_make(struct soft_call *call, const struct cq_input *in, struct sof
 	if (in->external && in->length < cq->ring.bytes)
 		return EINVAL;
 	if (in->external)
-		err = soft_dmabuf_map(in->fd, in->offset, cq->ring.bytes, &cq->memory);
+		err = soft_dmabuf_map(in->fd, in->offset, in->length, &cq->memory);
 	if (err)
 		return err;
 	err = srd_model_cq_create(&soft.model, call->host, in->entries, soft_handle(object),

@@ -16,9 +16,11 @@
  *   asks, asks_late    libefa does all, also after the program has asked for one queue pair's
  *                  rings: at the start, or with requests and a receive under way; another has
  *                  the same completion queue
+ *   external_refused   ranges that are not all of a dma-buf's
  *   wrong_rkey     one write with a key that is none
  *   time           between two processes: half of a round trip
  */
+#include <errno.h>
 #include <sched.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -102,6 +104,48 @@ static struct ibv_cq *make_external(struct end *end)
 	cq = efadv_create_cq(end->context, &attr, &efa, sizeof(efa));
 	must(cq && !close(efa.ext_mem_dmabuf.fd));
 	return ibv_cq_ex_to_cq(cq);
+}
+
+/* As ib_umem_dmabuf_get does: no sum of OFFSET and LENGTH wraps, and the buffer has all of it. */
+static void external_refused(void)
+{
+	static const struct {
+		uint64_t offset, length;
+		int error; /* 0: it is made */
+	} ranges[] = {
+		{0, 12288, 0},
+		{4096, 8192, 0},
+		{0, 12289, EINVAL},
+		{4096, 8193, EINVAL},
+		{0, UINT64_MAX, EINVAL},
+		{4096, UINT64_MAX, EINVAL},
+		{4096, UINT64_MAX - 4095, EINVAL},
+		{UINT64_MAX - 4095, 8192, EINVAL},
+		{UINT64_MAX, 1, EINVAL},
+		{12288, 8192, EINVAL},
+	};
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *context = list && *list ? ibv_open_device(*list) : NULL;
+	int fd = memfd_create("dmabuf", MFD_CLOEXEC);
+
+	must(context && fd >= 0 && !ftruncate(fd, 12288));
+	ibv_free_device_list(list);
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+		struct ibv_cq_init_attr_ex attr = {.cqe = END_DEPTH,
+						   .wc_flags = IBV_WC_STANDARD_FLAGS};
+		struct efadv_cq_init_attr efa = {
+			.flags = EFADV_CQ_INIT_FLAGS_EXT_MEM_DMABUF,
+			.ext_mem_dmabuf = {.buffer = d.memory,
+					   .fd = fd,
+					   .offset = ranges[i].offset,
+					   .length = ranges[i].length},
+		};
+		struct ibv_cq_ex *cq = efadv_create_cq(context, &attr, &efa, sizeof(efa));
+
+		must(ranges[i].error ? !cq && errno == ranges[i].error : !!cq);
+		must(!cq || !ibv_destroy_cq(ibv_cq_ex_to_cq(cq)));
+	}
+	must(!close(fd) && !ibv_close_device(context));
 }
 
 static void open_direct(struct end_name *self, struct end_name *peer)
@@ -430,6 +474,10 @@ int main(int argc, char *argv[])
 		end_make_cq = make_external;
 	if (!strcmp(mode, "two") || !strcmp(mode, "external_two") || !strcmp(mode, "time")) {
 		between_two(!strcmp(mode, "time") ? HOPS : ROUNDS);
+		return 0;
+	}
+	if (!strcmp(mode, "external_refused")) {
+		external_refused();
 		return 0;
 	}
 	if (!strncmp(mode, "asks", 4)) {

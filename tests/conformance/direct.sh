@@ -45,6 +45,7 @@ for mode in one two polled libefa; do
 	run "$mode wide judged" "$srdlab" exec --profile id64 --rules law --error-exitcode 99 -- \
 		"$scratch/direct" $mode wide
 done
+run "external_refused" "$srdlab" exec -- "$scratch/direct" external_refused
 run "libefa" "$srdlab" exec -- "$scratch/direct" libefa
 
 # Watched from then on, as they are where that is asked for.
