@@ -60,8 +60,8 @@ sets.sandbox = {
 			.. "more, in all." },
 	{ "scenario-timeout", kind = "time", arg = "TIME", default = "60s", group = "What a script may do",
 		range = { 10 ^ 6, 10 ^ 15 },
-		help = "Wall time that one scenario may take before it fails; to load a plug-in too, but 3 s at "
-			.. "least and 10 s at most." },
+		help = "Wall time that one scenario may take before it fails; to load a script too, but 10 s at most, "
+			.. "or a plug-in, but 3 s at least and 10 s at most." },
 	{ "unsafe-lua", kind = "flag", group = "What a script may do",
 		help = "Give scripts the io, os and package libraries too. They can then read and write "
 			.. "files and start programs." },

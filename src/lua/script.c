@@ -770,7 +770,7 @@ int srd_script_load_text(const char *path, const char *text, size_t size,
 		ret = compile_all(lua.L, path, text, size, sandbox, &script, error);
 	if (ret)
 		goto close;
-	ret = srd_watchdog_start(&lua, sandbox->time_limit);
+	ret = srd_watchdog_start(&lua, srd_load_limit(sandbox->time_limit));
 	if (ret) {
 		srd_error_set(error, ret, "%s: no timer: %s", path, strerror(-ret));
 		goto close;

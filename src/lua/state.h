@@ -19,6 +19,7 @@
 
 #define SRD_LUA_MEMORY_LIMIT ((size_t)256 << 20)
 #define SRD_LUA_TIME_LIMIT   UINT64_C(60000000000)
+#define SRD_LUA_LOAD_LIMIT   UINT64_C(10000000000)
 
 struct srd_run;
 struct srd_steer;
@@ -79,6 +80,15 @@ void srd_lua_leave(struct srd_lua *lua, lua_State *before);
 
 /* What a yield of the task scheduler hands through every coroutine of the script. */
 extern const char srd_lua_sentinel[1];
+
+/*
+ * ns that a file may take to load, where a scenario of it may take TIME_LIMIT, 0 being the
+ * default: as long, but not so long that who only wants it checked takes it for hung.
+ */
+static inline uint64_t srd_load_limit(uint64_t time_limit)
+{
+	return time_limit && time_limit < SRD_LUA_LOAD_LIMIT ? time_limit : SRD_LUA_LOAD_LIMIT;
+}
 
 /* Wall-clock limit of the calling thread's state; stop is harmless without a start. */
 int srd_watchdog_start(struct srd_lua *lua, uint64_t time_limit);

@@ -333,7 +333,8 @@ static int run_chunk(struct srd_steer *steer, struct srd_error *error)
 
 static int start(struct srd_steer *steer, struct srd_error *error)
 {
-	int err = srd_watchdog_start(&steer->lua, steer->options.sandbox.time_limit);
+	int err =
+		srd_watchdog_start(&steer->lua, srd_load_limit(steer->options.sandbox.time_limit));
 
 	if (err)
 		return srd_error_set(error, err, "%s: no timer: %s", steer->options.path,

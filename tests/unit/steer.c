@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "lua/state.h"
 #include "lua/steer.h"
 #include "verbs/alloc.h"
 
@@ -243,12 +244,22 @@ static void test_out_of_memory(void **state)
 	assert_int_equal(srd_alloc_live(), live);
 }
 
+/* That a file of an endless loop ends without an option, though none waits for it here. */
+static void test_load_limit(void **state)
+{
+	assert_int_equal(srd_load_limit(0), SRD_LUA_LOAD_LIMIT);
+	assert_int_equal(srd_load_limit(SRD_LUA_TIME_LIMIT), SRD_LUA_LOAD_LIMIT);
+	assert_int_equal(srd_load_limit(1000000), 1000000);
+	assert_true(SRD_LUA_LOAD_LIMIT <= UINT64_C(10000000000));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_commands),     cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_moments),      cmocka_unit_test(test_too_late),
-		cmocka_unit_test(test_ends_of_time), cmocka_unit_test(test_out_of_memory),
+		cmocka_unit_test(test_load_limit),    cmocka_unit_test(test_commands),
+		cmocka_unit_test(test_refusals),      cmocka_unit_test(test_moments),
+		cmocka_unit_test(test_too_late),      cmocka_unit_test(test_ends_of_time),
+		cmocka_unit_test(test_out_of_memory),
 	};
 
 	return cmocka_run_group_tests_name("steer", tests, NULL, NULL);
