@@ -352,8 +352,9 @@ static int find_folder(struct check *check, struct srd_error *error)
 			return 0;
 	}
 	return srd_error_set(error, -ENOENT,
-			     "the planted defects are neither in %s/%s nor in %s/%s: build with "
-			     "-Dplants=true, or name their folder with --plants",
+			     "the planted defects are neither in %s/%s nor in %s/%s: build them "
+			     "with ninja -C build (with -Dplants=true, as is the default), or "
+			     "name their folder with --plants",
 			     self, places[0], self, places[1]);
 }
 
