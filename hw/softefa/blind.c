@@ -124,7 +124,7 @@ static bool is_carried(const struct soft_object *cq, const struct srd_cqe *entry
 {
 	struct soft_object *qp;
 
-	if (!cq->by_device || entry->flags & SRD_CQE_RECEIVE)
+	if (cq->teller != SOFT_DEVICE || entry->flags & SRD_CQE_RECEIVE)
 		return false;
 	qp = owner_of(cq, entry);
 	if (!qp || !qp->qp.carried || (int32_t)(entry->ordinal - qp->qp.carried_to) >= 0)
@@ -167,20 +167,20 @@ static void hand_over(struct soft_object *qp)
 	soft_event(&e.ev);
 }
 
-/* The device tells of OBJECT. */
-static void take_over(struct soft_object *object)
+static void take_over(struct soft_object *object, enum soft_teller teller)
 {
 	bool told = soft_blind(object);
 
 	/* What the program has posted so far is told of as before, or was. */
 	if (object->kind == SOFT_QP)
 		soft_doorbell(object);
-	object->by_device = true;
+	object->teller = (uint8_t)teller;
+	soft.group->taken_over++;
 	if (!soft_events_wanted())
 		return;
-	if (object->kind == SOFT_QP && !told)
+	if (object->kind == SOFT_QP && !(told && teller == SOFT_DEVICE))
 		hand_over(object);
-	if (object->kind != SOFT_CQ || object->cq.num_rings > 1)
+	if (object->kind != SOFT_CQ || object->cq.num_rings > 1 || teller != SOFT_DEVICE)
 		return;
 	/* Entries count as read from now on; of those that are there an observer would tell. */
 	if (!told)
@@ -192,26 +192,26 @@ static void take_over(struct soft_object *object)
 static bool spread(struct soft_object *qp)
 {
 	struct soft_object *all[] = {qp, soft_object(qp->qp.send_cq), soft_object(qp->qp.recv_cq)};
-	bool any = false, done = true;
+	uint8_t last = SOFT_OBSERVER;
+	bool any = false;
 
-	for (int i = 0; i < 3; i++) {
-		any |= all[i]->by_device;
-		done &= all[i]->by_device;
-	}
-	if (done || !any)
-		return false;
 	for (int i = 0; i < 3; i++)
-		if (!all[i]->by_device)
-			take_over(all[i]);
-	return true;
+		last = all[i]->teller > last ? all[i]->teller : last;
+	for (int i = 0; i < 3; i++) {
+		if (all[i]->teller == last)
+			continue;
+		take_over(all[i], (enum soft_teller)last);
+		any = true;
+	}
+	return any;
 }
 
-void soft_blind_expose(struct soft_object *object)
+void soft_blind_take_over(struct soft_object *object, enum soft_teller teller)
 {
 	bool more = true;
 
-	if (object && !object->by_device)
-		take_over(object);
+	if (object && object->teller < teller)
+		take_over(object, teller);
 	while (more) {
 		more = false;
 		for (uint32_t i = 1; i <= soft.group->objects_high; i++)

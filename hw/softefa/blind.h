@@ -13,15 +13,15 @@
 
 static inline bool soft_blind(const struct soft_object *object)
 {
-	return soft_events_wanted() && (!object->observed || object->by_device);
+	return soft_events_wanted() && (object->teller == SOFT_DEVICE ||
+					(object->teller == SOFT_OBSERVER && !object->observed));
 }
 
 /*
- * The program was told where the entries of OBJECT are (NULL: some queue pair is new): from now
- * on the device alone tells of it and of all that it shares completions with, whoever posts and
- * polls, as the ids of posts must be those of completions.
+ * From now on TELLER tells of OBJECT (NULL: some queue pair is new) and of all that it shares
+ * completions with, whoever posts and polls, as the ids of posts must be those of completions.
  */
-void soft_blind_expose(struct soft_object *object);
+void soft_blind_take_over(struct soft_object *object, enum soft_teller teller);
 
 /* QP has posted REQUEST, which is not submitted yet. */
 void soft_blind_send(const struct soft_object *qp, const struct srd_request *request);

@@ -290,7 +290,7 @@ static void cq_write(void *context, uint32_t tag, uint32_t ring, uint32_t counte
 		soft_cqe_write(soft.rings + cq->ring.key + offset, size, entry, phase, source);
 	__atomic_store_n(&cq->written[ring], counter + 1, __ATOMIC_RELEASE);
 	cq->arrivals++;
-	if ((object->by_device || !soft_cq_tells(object)) && soft_blind(object))
+	if ((object->teller == SOFT_DEVICE || !soft_cq_tells(object)) && soft_blind(object))
 		soft_blind_written(object, entry);
 	/* It may have been armed in a way that nobody told of. */
 	if (cq->armed)

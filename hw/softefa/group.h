@@ -106,6 +106,13 @@ struct soft_qp {
 	struct srd_qp_cap cap;
 };
 
+/* Who tells of a queue's posts and completions; each takes over from those before it: blind.h. */
+enum soft_teller {
+	SOFT_OBSERVER, /* if there is one, else the device */
+	SOFT_DEVICE, /* the program was told where the entries are, or those that share with them */
+	SOFT_NOBODY, /* processes share it since a fork, each with counters of its own */
+};
+
 /* What a program has a handle for. Entry 0 is nobody's. */
 struct soft_object {
 	uint8_t kind; /* enum soft_kind */
@@ -120,7 +127,7 @@ struct soft_object {
 	uint32_t name;   /* in the stream of events: never used again */
 	bool observed;   /* somebody in the program tells of its posts and polls */
 	bool exposed;    /* the program was told where its rings are */
-	bool by_device;  /* or where those are that it shares completions with: blind.h */
+	uint8_t teller;  /* enum soft_teller */
 	union {
 		struct soft_cq cq;
 		struct soft_qp qp;
@@ -177,14 +184,14 @@ struct soft_group {
 	uint32_t objects_free;
 	uint32_t next_file;
 	uint32_t last_name;
-	uint32_t recorded;  /* it has a ring of events */
-	uint32_t decided;   /* it has a log of decisions */
-	uint32_t entered;   /* processes, ever */
-	uint32_t children;  /* of them, that have devices of their parents */
-	uint32_t first_raw; /* object */
-	uint32_t armed;     /* completion queues */
-	uint32_t due;       /* events, of them */
-	uint32_t exposed;   /* objects, ever */
+	uint32_t recorded;   /* it has a ring of events */
+	uint32_t decided;    /* it has a log of decisions */
+	uint32_t entered;    /* processes, ever */
+	uint32_t children;   /* of them, that have devices of their parents */
+	uint32_t first_raw;  /* object */
+	uint32_t armed;      /* completion queues */
+	uint32_t due;        /* events, of them */
+	uint32_t taken_over; /* objects whose teller has changed, ever */
 	uint64_t pages_high;
 	uint32_t pages_free[SOFT_NUM_PAGE_LISTS]; /* page + 1, linked through the first word */
 	/* for the supervisor */

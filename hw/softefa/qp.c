@@ -201,8 +201,8 @@ int soft_create_qp(struct soft_call *call)
 		return err;
 	}
 	soft_engine_qp_raw(object); /* until it turns out to be wrapped */
-	if (soft.group->exposed)
-		soft_blind_expose(NULL);
+	if (soft.group->taken_over)
+		soft_blind_take_over(NULL, SOFT_OBSERVER);
 	err = qp_answer(call, object, &in.cap);
 	if (err)
 		soft_object_destroy(object);

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <unistd.h>
+
 #include "recorder.h"
 
 #include "blind.h"
@@ -96,21 +99,53 @@ static void freed(int fd, uint64_t addr, uint64_t length)
 	soft_unlock();
 }
 
-/* The device tells of all that becomes of it: some of it goes by the functions that are seen. */
-static bool is_exposed(const struct srd_event *event)
+/* The queue that EVENT is about, which this process may have from its parent; NULL. */
+static struct soft_object *find_queue(const struct srd_event *event)
 {
-	for (uint32_t i = 1; soft.group->exposed && i <= soft.group->objects_high; i++) {
-		const struct soft_object *object = soft_object(i);
+	for (uint32_t i = 1; i <= soft.group->objects_high; i++) {
+		struct soft_object *object = soft_object(i);
 
-		if (object->kind && object->name == event->object && object->by_device)
-			return true;
+		if ((object->kind == SOFT_QP || object->kind == SOFT_CQ) &&
+		    object->name == event->object)
+			return object;
 	}
-	return false;
+	return NULL;
 }
 
+/*
+ * The library's counters are each process's own since the fork: each takes the entries that the
+ * others took, and gives slots that they gave. No device could tell these requests apart.
+ */
+static void shared(struct soft_object *queue)
+{
+	static bool said;
+
+	soft_blind_take_over(queue, SOFT_NOBODY);
+	if (!said)
+		dprintf(STDERR_FILENO,
+			"srdlab: process %d uses queues that were made before fork: posts and "
+			"completions of these are neither judged nor traced from here on\n",
+			(int)getpid());
+	said = true;
+}
+
+static bool is_use(const struct srd_event *event)
+{
+	return event->type == SRD_EV_WR_POST || event->type == SRD_EV_RECV_POST ||
+	       event->type == SRD_EV_WC;
+}
+
+/* Of what has another teller some goes by the functions that are seen. */
 static void put_one(const struct srd_event *event)
 {
-	if (!is_exposed(event))
+	bool used = soft.parent && is_use(event);
+	struct soft_object *queue = NULL;
+
+	if (soft.group->taken_over || used)
+		queue = find_queue(event);
+	if (queue && used && queue->process != soft.process && queue->teller == SOFT_OBSERVER)
+		shared(queue);
+	if (!queue || queue->teller == SOFT_OBSERVER)
 		soft_event(event);
 }
 

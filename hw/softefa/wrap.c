@@ -100,7 +100,7 @@ static bool advance(uint32_t handle)
 /* Somebody may sleep until an event comes, or look at completions where nobody tells of it. */
 static bool looks_elsewhere(const struct soft_object *qp)
 {
-	return soft.group->armed || qp->qp.stalls >= STALLS || qp->by_device;
+	return soft.group->armed || qp->qp.stalls >= STALLS || qp->teller == SOFT_DEVICE;
 }
 
 /* The program has posted to the queue pair HANDLE. */
@@ -379,14 +379,6 @@ void soft_wrap_qp(struct soft_object *object)
 		soft_engine_qp_told(object);
 }
 
-static void expose(struct soft_object *object)
-{
-	if (!object->exposed)
-		soft.group->exposed++;
-	object->exposed = true;
-	soft_blind_expose(object);
-}
-
 void soft_rings_exposed(uint32_t file, uint32_t handle)
 {
 	struct soft_object *qp;
@@ -395,7 +387,8 @@ void soft_rings_exposed(uint32_t file, uint32_t handle)
 		return;
 	qp = soft_object_find(handle, SOFT_QP, file);
 	if (qp) {
-		expose(qp);
+		qp->exposed = true;
+		soft_blind_take_over(qp, SOFT_DEVICE);
 		if (soft.group->doorbell == SOFT_DOORBELL_AUTO && !soft_trap_qp(qp))
 			soft_engine_qp_raw(qp);
 	}
@@ -409,8 +402,10 @@ void soft_cq_exposed(uint32_t file, uint32_t handle)
 	if (soft_lock())
 		return;
 	cq = soft_object_find(handle, SOFT_CQ, file);
-	if (cq)
-		expose(cq);
+	if (cq) {
+		cq->exposed = true;
+		soft_blind_take_over(cq, SOFT_DEVICE);
+	}
 	soft_unlock();
 }
 

@@ -132,6 +132,6 @@ return {
 	ev("cq_ack", "seam", "cq", "ack_cq_events.", { { "num_events", "u32" }, { "unacked", "u32" } }),
 	ev("channel_create", "seam", "none", "A completion channel was made.", { { "channel", "u32" }, { "context", "u32" } }),
 	ev("channel_destroy", "seam", "none", "It is gone.", { { "channel", "u32" } }),
-	ev("qp_exposed", "seam", "qp", "The program was told where the queues are that it posts to or that its completions come to. From here on posts and completions are those that the device sees, by the ids of their entries; of what is under way only receives are told of: as many, and the ordinal of the next request.",
+	ev("qp_exposed", "seam", "qp", "The program was told where the queues are that it posts to or that its completions come to: from here on posts and completions are those that the device sees, by the ids of their entries, and of what is under way only receives are told of. Or processes share them since a fork: from here on there are none. As many receives wait, and this is the ordinal of the next request.",
 		{ { "num_posted", "u64" }, { "receives", "u32" } }),
 }
