@@ -66,16 +66,17 @@ struct seen_qp {
 	struct seen_builders real;
 	struct seen_context *context;
 	const void *send_cq;
-	atomic_flag telling; /* sessions are told of in the order in which they were posted */
-	/* the session, which libefa's lock or the program's own keeps to one thread */
-	atomic_bool open;
-	pthread_t owner;
+	/* Held while requests are posted, a whole session, until they are told of: observer_turn. */
+	atomic_flag telling;
+	atomic_flag telling_receives;
+	/* the session, which TELLING keeps to one thread: pthread_self() of that; 0: none is open */
+	atomic_uintptr_t owner;
 	int error; /* a misuse: nothing more is handed on; 0: none */
 	struct seen_posts *posts;
 	struct srd_ev_wr_post *current;
 	uint32_t num_setters;
 	struct srd_ev_session_start start;
-	atomic_bool untold; /* that it began; whoever has the right to tell may do so */
+	atomic_bool untold; /* that it began */
 	bool gated;         /* the program says that a scheduler counts its credits */
 };
 
@@ -84,8 +85,9 @@ struct seen_cq {
 	int (*next_poll)(struct ibv_cq_ex *);
 	void (*end_poll)(struct ibv_cq_ex *);
 	struct seen_context *context;
-	atomic_bool empty; /* as the last poll said, which need not be repeated */
-	uint32_t found;    /* since start_poll */
+	atomic_flag telling; /* held while entries are taken, until they are told of */
+	atomic_bool empty;   /* as the last poll said, which need not be repeated */
+	uint32_t found;      /* since start_poll */
 };
 
 /* An object of the program by its address. Those that are gone are kept until it is taken again. */
@@ -110,7 +112,9 @@ struct seen *observer_add(const void *at, enum srd_recorder_kind kind, struct ib
 struct seen_context *observer_context(const struct ibv_context *context);
 void observer_add_context(struct ibv_context *context);
 
-/* session.c */
+/* session.c: the turn to do what TELLING is about and to tell of it, in one order; its end. */
+void observer_turn(atomic_flag *telling);
+void observer_turn_over(atomic_flag *telling);
 void observer_wrap_qp(struct seen *seen, struct ibv_qp *qp);
 int observer_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
 int observer_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);

@@ -94,11 +94,13 @@ int observer_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
 		tell_poll(seen, (uint32_t)num_entries, n);
 		return n;
 	}
+	observer_turn(&seen->cq.telling);
 	n = seen->cq.context->ops.poll_cq(cq, num_entries, wc);
 	if (n > 0)
 		tell_found(seen, (uint32_t)num_entries, wc, n);
 	else if (n || !seen->cq.empty)
 		tell_poll(seen, (uint32_t)num_entries, n);
+	observer_turn_over(&seen->cq.telling);
 	return n;
 }
 
@@ -136,12 +138,16 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 		tell_poll(seen, 1, -err);
 		return err;
 	}
+	observer_turn(&seen->cq.telling);
 	err = seen->cq.start_poll(ex, attr);
 	seen->cq.found = 0;
 	if (!err)
 		tell_current(seen, ex);
 	else if (err != ENOENT || !seen->cq.empty)
 		tell_poll(seen, 1, err == ENOENT ? 0 : -err);
+	/* As libefa keeps its lock until end_poll where it found something. */
+	if (err)
+		observer_turn_over(&seen->cq.telling);
 	return err;
 }
 
@@ -164,6 +170,7 @@ static void end_poll(struct ibv_cq_ex *ex)
 	if (found)
 		tell_poll(seen, found, (int)found);
 	seen->cq.found = 0;
+	observer_turn_over(&seen->cq.telling);
 }
 
 /* The pointers of both views of a queue are one: the address of one is that of the other. */

@@ -45,6 +45,13 @@ struct srd_recorder {
 	uint32_t (*stack)(void);
 	/* A number for an op that begins; 0: nobody listens. */
 	uint32_t (*op)(void);
+	/*
+	 * What the program posts next to the queue pair with this HANDLE, or its RECEIVES, the
+	 * device does not look at until it is released, when it has been told of: so nothing
+	 * that becomes of it can be told first. From one thread at a time.
+	 */
+	void (*hold)(uint32_t handle, bool receives);
+	void (*release)(uint32_t handle, bool receives);
 	/* LENGTH bytes at ADDR, part of a region of that context, go back to the allocator. */
 	void (*freed)(int fd, uint64_t addr, uint64_t length);
 	/*

@@ -32,14 +32,30 @@ const struct srd_recorder *observer_recorder(void)
 	return recorder && recorder->on() ? recorder : NULL;
 }
 
-/* Another thread of the parent may have held it, and the parent's sessions are its own. */
+static void free_locks(struct seen *seen)
+{
+	if (seen->kind == SRD_RECORDER_CQ) {
+		observer_turn_over(&seen->cq.telling);
+	} else if (seen->kind == SRD_RECORDER_QP) {
+		observer_turn_over(&seen->qp.telling);
+		observer_turn_over(&seen->qp.telling_receives);
+	}
+}
+
+static void fork_left(struct seen *seen)
+{
+	free_locks(seen);
+	if (seen->kind == SRD_RECORDER_QP)
+		seen->qp.untold = false;
+}
+
+/* Another thread of the parent may have held them, and the parent's sessions are its own. */
 static void forked(void)
 {
 	pthread_mutex_init(&lock, NULL);
 	for (uint32_t i = 0; i < NUM_LISTS; i++)
 		for (struct seen *seen = lists[i]; seen; seen = seen->next)
-			if (seen->kind == SRD_RECORDER_QP)
-				seen->qp.untold = false;
+			fork_left(seen);
 	observer_memory_forked();
 }
 
@@ -93,8 +109,7 @@ struct seen *observer_add(const void *at, enum srd_recorder_kind kind, struct ib
 	seen->kind = kind;
 	seen->number = number;
 	seen->host = host;
-	if (kind == SRD_RECORDER_QP)
-		atomic_flag_clear(&seen->qp.telling);
+	free_locks(seen);
 	/* Its memory had another one, which an unwatched way has destroyed. */
 	old = observer_find(at, kind);
 	if (old)

@@ -8,8 +8,7 @@
 #include "observer.h"
 
 #define FIRST_CAPACITY 16
-#define PATIENCE       1000 /* tries for the right to tell next */
-#define NESTED         8    /* sessions that one thread has open at once */
+#define NESTED         8 /* sessions that one thread has open at once */
 
 /* The calls of srd_ev_wr_post.setters. */
 enum setter { SET_SGE = 1, SET_INLINE_DATA = 2, SET_UD_ADDR = 3 };
@@ -97,33 +96,44 @@ struct seen *observer_session_on(const void *cq)
 }
 
 /*
- * The right to tell of QP's posts next, so that they are told of in the order in which they
- * were posted. Whoever has it may wait for the library's lock in a post of old, and whoever
- * has that lock may wait for it here: so not for ever.
+ * It is taken in front of the library's own lock of the same calls and given back behind it,
+ * so that whoever waits for it would have waited there.
  */
-static bool may_tell(struct seen_qp *qp)
+void observer_turn(atomic_flag *telling)
 {
-	for (int i = 0; i < PATIENCE; i++) {
-		if (!atomic_flag_test_and_set_explicit(&qp->telling, memory_order_acquire))
-			return true;
+	while (atomic_flag_test_and_set_explicit(telling, memory_order_acquire))
 		sched_yield();
-	}
-	return false;
 }
 
-static void told(struct seen_qp *qp, bool locked)
+void observer_turn_over(atomic_flag *telling)
 {
-	if (locked)
-		atomic_flag_clear_explicit(&qp->telling, memory_order_release);
+	atomic_flag_clear_explicit(telling, memory_order_release);
+}
+
+/* What was posted to HANDLE is told of from here on: the device may have it. */
+static void hold(uint32_t handle, bool receives)
+{
+	const struct srd_recorder *recorder = observer_recorder();
+
+	if (recorder)
+		recorder->hold(handle, receives);
+}
+
+static void release(uint32_t handle, bool receives)
+{
+	const struct srd_recorder *recorder = observer_recorder();
+
+	if (recorder)
+		recorder->release(handle, receives);
 }
 
 /* That QP's session began, where it is still to be told; false: it is not. */
 static bool take_start(struct seen_qp *qp, struct srd_ev_session_start *start)
 {
-	if (!atomic_load_explicit(&qp->untold, memory_order_acquire))
+	if (!atomic_load_explicit(&qp->untold, memory_order_relaxed) ||
+	    !atomic_exchange_explicit(&qp->untold, false, memory_order_acquire))
 		return false;
 	*start = qp->start;
-	atomic_store_explicit(&qp->untold, false, memory_order_relaxed);
 	return true;
 }
 
@@ -135,11 +145,9 @@ void observer_session_told(struct seen *seen)
 {
 	const struct srd_recorder *recorder = observer_recorder();
 	struct srd_ev_session_start start;
-	bool locked = may_tell(&seen->qp);
 
 	if (take_start(&seen->qp, &start) && recorder)
 		recorder->put(NULL, NULL, 0, &start.ev);
-	told(&seen->qp, locked);
 }
 
 void observer_sessions_told(void)
@@ -164,10 +172,13 @@ void observer_misuse(struct seen *seen, enum srd_session_misuse what, enum srd_v
 	recorder->put(NULL, NULL, 0, &e.ev);
 }
 
-/* A session belongs to the thread that started it: what others do is outside of it. */
+/*
+ * A session belongs to the thread that started it: what others do is outside of it. Only that
+ * thread makes this true or false.
+ */
 static bool is_mine(const struct seen_qp *qp)
 {
-	return qp->open && pthread_equal(qp->owner, pthread_self());
+	return atomic_load_explicit(&qp->owner, memory_order_relaxed) == (uintptr_t)pthread_self();
 }
 
 static struct srd_ev_session_start start_of(const struct seen *seen, uint32_t state)
@@ -215,12 +226,9 @@ static void wr_start(struct ibv_qp_ex *ex)
 		observer_misuse(seen, SRD_MISUSE_START_TWICE, SRD_VERB_WR_START);
 		return;
 	}
+	observer_turn(&qp->telling);
 	qp->real.start(ex);
-	/* Another thread's session is open, and no lock has kept us out. */
-	if (qp->open)
-		observer_misuse(seen, SRD_MISUSE_START_TWICE, SRD_VERB_WR_START);
-	atomic_store_explicit(&qp->open, true, memory_order_release);
-	qp->owner = pthread_self();
+	atomic_store_explicit(&qp->owner, (uintptr_t)pthread_self(), memory_order_relaxed);
 	qp->error = 0;
 	qp->current = NULL;
 	if (!qp->posts)
@@ -459,7 +467,7 @@ static void tell_posts(const struct srd_event *start, struct seen_posts *posts,
 	recorder->put(start, num ? posts->wr : NULL, num, end);
 }
 
-/* It is over, before the call that ends it has an answer: then others may begin. */
+/* It is over, before the call that ends it has an answer. Others begin when it is told. */
 static struct seen_posts *close_session(struct seen *seen)
 {
 	struct seen_posts *posts = seen->qp.posts;
@@ -467,7 +475,7 @@ static struct seen_posts *close_session(struct seen *seen)
 	note_closed(seen);
 	seen->qp.posts = NULL;
 	seen->qp.current = NULL;
-	atomic_store_explicit(&seen->qp.open, false, memory_order_release);
+	atomic_store_explicit(&seen->qp.owner, 0, memory_order_relaxed);
 	return posts;
 }
 
@@ -478,16 +486,17 @@ static int wr_complete(struct ibv_qp_ex *ex)
 	struct srd_ev_session_complete e = {.ev = OBSERVED(SESSION_COMPLETE, seen)};
 	struct srd_ev_session_start start;
 	struct seen_posts *posts;
-	int result = qp->error;
-	bool locked, begun;
+	bool begun;
+	int result;
 
 	if (seen->dead || !is_mine(qp)) {
 		observer_misuse(seen, SRD_MISUSE_END_WITHOUT_START, SRD_VERB_WR_COMPLETE);
 		return EINVAL;
 	}
-	locked = may_tell(qp);
 	begun = take_start(qp, &start);
 	posts = close_session(seen);
+	result = qp->error;
+	hold(ex->qp_base.handle, false);
 	if (result)
 		qp->real.abort(ex);
 	else
@@ -495,7 +504,8 @@ static int wr_complete(struct ibv_qp_ex *ex)
 	e.result = (uint32_t)result;
 	e.num_wr = posts ? posts->num : 0;
 	tell_posts(begun ? &start.ev : NULL, posts, &e.ev);
-	told(qp, locked);
+	release(ex->qp_base.handle, false);
+	observer_turn_over(&qp->telling);
 	posts_put(posts);
 	return result;
 }
@@ -504,13 +514,13 @@ static void give_up(struct seen *seen, struct ibv_qp_ex *ex)
 {
 	struct srd_ev_session_abort e = {.ev = OBSERVED(SESSION_ABORT, seen)};
 	struct srd_ev_session_start start;
-	bool locked = may_tell(&seen->qp), begun = take_start(&seen->qp, &start);
+	bool begun = take_start(&seen->qp, &start);
 	struct seen_posts *posts = close_session(seen);
 
 	seen->qp.real.abort(ex);
 	e.num_wr = posts ? posts->num : 0;
 	tell_posts(begun ? &start.ev : NULL, posts, &e.ev);
-	told(&seen->qp, locked);
+	observer_turn_over(&seen->qp.telling);
 	posts_put(posts);
 }
 
@@ -526,7 +536,7 @@ static void wr_abort(struct ibv_qp_ex *ex)
 
 void observer_end_session(struct seen *seen, struct ibv_qp *qp)
 {
-	if (!seen->qp.open)
+	if (!seen->qp.owner)
 		return;
 	observer_misuse(seen, SRD_MISUSE_DESTROY_IN_SESSION, SRD_VERB_DESTROY_QP);
 	give_up(seen, (struct ibv_qp_ex *)qp);
@@ -624,7 +634,6 @@ int observer_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_sen
 	struct seen_context *context = observer_context(qp->context);
 	struct seen *seen = observer_find(qp, SRD_RECORDER_QP);
 	uint32_t state = qp->state;
-	bool locked;
 	int err;
 
 	if (!seen)
@@ -634,33 +643,27 @@ int observer_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_sen
 		*bad_wr = wr;
 		return EINVAL;
 	}
-	locked = may_tell(&seen->qp);
+	observer_turn(&seen->qp.telling);
+	hold(qp->handle, false);
 	err = context->ops.post_send(qp, wr, bad_wr);
 	/* Those before the one that fails are posted; those behind it were not looked at. */
 	if (wr && (!err || *bad_wr != wr))
 		tell_sent(seen, wr, err ? *bad_wr : NULL, state, 0);
 	if (err && *bad_wr)
 		tell_sent(seen, *bad_wr, (*bad_wr)->next, state, err);
-	told(&seen->qp, locked);
+	release(qp->handle, false);
+	observer_turn_over(&seen->qp.telling);
 	return err;
 }
 
-int observer_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+static void tell_received(const struct seen *seen, const struct ibv_recv_wr *wr,
+			  const struct ibv_recv_wr *bad_wr, int err)
 {
-	struct seen_context *context = observer_context(qp->context);
-	struct seen *seen = observer_find(qp, SRD_RECORDER_QP);
 	const struct srd_recorder *recorder = observer_recorder();
 	uint32_t line = recorder ? recorder->stack() : 0;
-	int err;
 
-	if (seen && seen->dead) {
-		*bad_wr = wr;
-		err = EINVAL;
-	} else {
-		err = context->ops.post_recv(qp, wr, bad_wr);
-	}
-	for (struct ibv_recv_wr *w = wr; seen && recorder && w; w = w->next) {
-		bool bad = err && w == *bad_wr;
+	for (const struct ibv_recv_wr *w = wr; recorder && w; w = w->next) {
+		bool bad = err && w == bad_wr;
 		struct srd_ev_recv_post e = {
 			.ev = OBSERVED(RECV_POST, seen),
 			.wr_id = w->wr_id,
@@ -678,5 +681,26 @@ int observer_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_rec
 		if (bad)
 			break;
 	}
+}
+
+int observer_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+{
+	struct seen_context *context = observer_context(qp->context);
+	struct seen *seen = observer_find(qp, SRD_RECORDER_QP);
+	int err;
+
+	if (!seen)
+		return context->ops.post_recv(qp, wr, bad_wr);
+	if (seen->dead) {
+		*bad_wr = wr;
+		tell_received(seen, wr, wr, EINVAL);
+		return EINVAL;
+	}
+	observer_turn(&seen->qp.telling_receives);
+	hold(qp->handle, true);
+	err = context->ops.post_recv(qp, wr, bad_wr);
+	tell_received(seen, wr, err ? *bad_wr : NULL, err);
+	release(qp->handle, true);
+	observer_turn_over(&seen->qp.telling_receives);
 	return err;
 }

@@ -95,6 +95,21 @@ static bool take_request(struct soft_object *object, const uint8_t *entry)
 	return true;
 }
 
+/*
+ * Whether what is posted is not to be looked at yet. Where nobody tells of doorbells, somebody
+ * looks again anyway.
+ */
+static bool is_held(struct soft_object *object, bool receives)
+{
+	uint32_t *held = &object->qp.held[receives], now = __atomic_load_n(held, __ATOMIC_ACQUIRE);
+
+	if (now == SOFT_HELD && !object->qp.raw &&
+	    !__atomic_compare_exchange_n(held, &now, SOFT_HELD_AND_LOOKED_AT, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return false; /* it is over */
+	return now;
+}
+
 static uint32_t send_doorbell(struct soft_object *object)
 {
 	struct soft_ring *sq = &object->qp.sq;
@@ -103,6 +118,8 @@ static uint32_t send_doorbell(struct soft_object *object)
 	if (!sq->entries)
 		return 0;
 	count = (uint16_t)(doorbell_word(sq) - sq->done);
+	if (!count || is_held(object, false))
+		return 0;
 	if (count > sq->entries) {
 		sq->done += count;
 		end_queue_pair(object);
@@ -150,6 +167,8 @@ static uint32_t recv_doorbell(struct soft_object *object)
 	if (!rq->entries)
 		return 0;
 	count = (uint16_t)(doorbell_word(rq) - rq->done);
+	if (!count || is_held(object, true))
+		return 0;
 	for (left = count; left; left -= taken, rq->done += taken) {
 		taken = count > rq->entries ? 0 : take_receive(object, left);
 		if (taken)

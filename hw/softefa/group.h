@@ -89,6 +89,9 @@ struct soft_cq {
 	struct soft_dmabuf memory; /* where its entries are, instead of ring.key */
 };
 
+/* Of what is posted to a queue pair, while it is not told of: wrap.h. */
+enum soft_held { SOFT_HELD = 1, SOFT_HELD_AND_LOOKED_AT = 2 };
+
 struct soft_qp {
 	struct soft_ring sq;
 	struct soft_ring rq;
@@ -99,6 +102,7 @@ struct soft_qp {
 	uint32_t untold;     /* looks at a doorbell that nobody tells of, one after the other */
 	uint32_t carried;    /* requests with the device that an observer told of; blind.c */
 	uint32_t carried_to; /* the low half of the ordinal behind the last of them */
+	uint32_t held[2];    /* enum soft_held: requests, receives */
 	uint16_t qpn;
 	bool raw;
 	bool ud;

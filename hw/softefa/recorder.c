@@ -8,6 +8,7 @@
 #include "events.h"
 #include "files.h"
 #include "stack.h"
+#include "wrap.h"
 
 static __thread const struct srd_recorder_asked *asked_now;
 
@@ -174,6 +175,8 @@ __attribute__((visibility("default"))) const struct srd_recorder srdlab_recorder
 	.all = all,
 	.asked = asked,
 	.number = number,
+	.hold = soft_posts_hold,
+	.release = soft_posts_release,
 	.stack = soft_stack,
 	.op = op,
 	.freed = freed,

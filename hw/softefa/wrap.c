@@ -103,23 +103,46 @@ static bool looks_elsewhere(const struct soft_object *qp)
 	return soft.group->armed || qp->qp.stalls >= STALLS || qp->teller == SOFT_DEVICE;
 }
 
-/* The program has posted to the queue pair HANDLE. */
-static void posted(uint32_t handle)
+/* The program has posted to the queue pair HANDLE; NOW: its polls may not tell. */
+static void take_posts(uint32_t handle, bool now)
 {
 	struct soft_object *qp;
 
-	if (!soft.process)
-		soft_join();
 	if (soft_lock_patiently() || soft_turn(SOFT_POST, handle))
 		return;
 	qp = mine(handle, SOFT_QP);
 	if (qp)
 		soft_doorbell(qp);
-	if (qp && looks_elsewhere(qp))
+	if (qp && (now || looks_elsewhere(qp)))
 		soft_run(NULL);
 	soft_turn_over();
 	soft_unlock();
 	soft_supervisor_wake();
+}
+
+static void posted(uint32_t handle)
+{
+	if (!soft.process)
+		soft_join();
+	take_posts(handle, false);
+}
+
+void soft_posts_hold(uint32_t handle, bool receives)
+{
+	struct soft_object *qp = mine(handle, SOFT_QP);
+
+	if (qp)
+		__atomic_store_n(&qp->qp.held[receives], SOFT_HELD, __ATOMIC_RELEASE);
+}
+
+/* Whoever was kept off, a doorbell that traps among them, does not come again. */
+void soft_posts_release(uint32_t handle, bool receives)
+{
+	struct soft_object *qp = mine(handle, SOFT_QP);
+
+	if (qp && __atomic_exchange_n(&qp->qp.held[receives], 0, __ATOMIC_ACQ_REL) ==
+			  SOFT_HELD_AND_LOOKED_AT)
+		take_posts(handle, true);
 }
 
 /*

@@ -22,5 +22,8 @@ void soft_wrap_qp(struct soft_object *qp);
 void soft_rings_exposed(uint32_t file, uint32_t handle);
 void soft_cq_exposed(uint32_t file, uint32_t handle);
 void soft_unwrap_qp(uint32_t handle);
+/* recorder.h. Without the lock. */
+void soft_posts_hold(uint32_t handle, bool receives);
+void soft_posts_release(uint32_t handle, bool receives);
 
 #endif

@@ -136,10 +136,12 @@ static int watch(const struct srd_cli_execution *execution, const struct srd_ste
 	struct srd_error error = {0};
 	int status = 0, rc = srd_cli_program_open(&program, &execution->watch, &error), ended;
 
-	if (rc)
+	if (rc) {
+		program.unmet = true; /* it never ran */
 		status = srd_cli_refuse("%s", error.message);
-	else
+	} else {
 		rc = launch(execution, steer, &program, &status);
+	}
 	ended = srd_cli_program_close(&program, violations, &error);
 	if (rc)
 		return status;

@@ -48,6 +48,9 @@ struct end_name {
 
 /* What a program wants to do with its queue pair before that gets a state. */
 static void (*end_before_init)(struct end *end);
+/* More operations, and receives, than it has anyway. */
+static uint64_t end_ops;
+static uint32_t end_receives;
 /* Which device is opened. */
 static int end_device;
 /* Set: it makes the completion queue. */
@@ -80,10 +83,10 @@ static inline struct ibv_qp *end_create_qp(struct end *end, uint64_t ops)
 		.send_cq = end->cq,
 		.recv_cq = end->cq,
 		.qp_type = IBV_QPT_DRIVER,
-		.cap = {END_DEPTH, 1, 1, 1, 0},
+		.cap = {END_DEPTH, 1 + end_receives, 1, 1, 0},
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
 		.pd = end->pd,
-		.send_ops_flags = ops,
+		.send_ops_flags = ops | end_ops,
 	};
 
 	return efadv_create_qp_ex(end->context, &attr, &efa, sizeof(efa));

@@ -23,6 +23,7 @@ want "no such suppressions" 2 "$(status --rules law --suppressions /no/such -- "
 want "suppressions of nothing" 2 "$(status --suppressions /dev/null -- "$program")"
 want "a status of nothing" 2 "$(status --error-exitcode 9 -- "$program")"
 want "a trace that cannot be" 2 "$(status --trace /no/such/file -- "$program")"
+want "laws of what never ran" 0 "$("$srdlab" exec --rules law --trace /dev/full -- "$program" 2>&1 | grep -c violations)"
 
 echo 'memory.dereg # known' >"$folder/known"
 want "what is suppressed" 0 "$(status --rules law --suppressions "$folder/known" --error-exitcode 9 -- "$program")"
