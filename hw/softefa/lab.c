@@ -75,13 +75,17 @@ static void lay_over(struct srd_profile *profile)
 	}
 }
 
-static int begin_locked(struct srd_profile *profile, uint64_t seed, struct srd_error *error)
+static int begin_locked(struct srd_profile *profile, uint64_t seed, bool every_order,
+			struct srd_error *error)
 {
 	int err;
 
 	if (!begun)
 		launched = *srd_model_profile(&soft.model);
 	lay_over(profile);
+	/* Orders are those of messages, whatever a profile says: src/lua/run.c. */
+	if (every_order)
+		profile->level = SRD_PROFILE_LEVEL_MESSAGE;
 	err = check(profile, error);
 	if (err)
 		return err;
@@ -106,7 +110,7 @@ static int begin(const struct srd_profile *wanted, uint64_t seed, struct srd_cho
 
 	if (err)
 		return srd_error_set(error, err, "the device is broken");
-	err = begin_locked(&profile, seed, error);
+	err = begin_locked(&profile, seed, chooser, error);
 	if (!err) {
 		soft_engine_pace(true);
 		soft.model.chooser = chooser;

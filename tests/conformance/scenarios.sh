@@ -15,6 +15,15 @@ out=$("$srdlab" exec --clock called -- "$srdlab" run --backend efa --replay-dir 
 	exit 1
 }
 echo "$out" | tail -n 1
+# Orders are those of messages, whatever level the device was given.
+orders() {
+	grep '^every order: '
+}
+[ "$("$srdlab" run scripts/scenarios/orders.lua | orders)" = "$("$srdlab" exec --clock called -D level=packet -- \
+	"$srdlab" run --backend efa --replay-dir "" scripts/scenarios/orders.lua | orders)" ] || {
+	echo "other orders of scripts/scenarios/orders.lua than on the mock"
+	exit 1
+}
 unknown=$(echo "$out" | grep '^skipped ' | grep -vE 'needs "(origin|model)"|profile .*: the software device has no |the EFA device efa_0 cannot be used: of RDMA read and write|needs a larger device') || exit 0
 echo "$unknown"
 exit 1
