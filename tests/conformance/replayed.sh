@@ -26,6 +26,10 @@ same() {
 same -- "$steered" naps 60
 same --order adversarial --seed 7 -- "$steered" batches 60
 same --doorbell trapped -- "$steered" naps 60
+# The log of a program that was observed is for one that is not, too.
+timeout 60 "$srdlab" exec --rules law --decisions "$log" --doorbell trapped -- "$steered" naps 60 >"$folder/out" 2>&1
+timeout 60 "$srdlab" replay "$log" >"$folder/again" 2>&1
+want "a replay that nobody observes" "0 0" "$? $(grep -c 'leaves its log' "$folder/again")"
 same -D level=packet -D loss=20000 -- "$steered" naps 40
 same --clock called -- "$steered" naps 40
 same -- "$steered" peers 3
