@@ -63,9 +63,16 @@ const struct soft_lab_calls *hw_lab_calls(void)
 		       : NULL;
 }
 
+/* A call that came with it; libefa is linked, or in the program. */
+static bool is_recent(void)
+{
+	return dlsym(RTLD_DEFAULT, "efadv_create_comp_cntr");
+}
+
 uint32_t hw_lab_can(void)
 {
-	return (find_faults() ? SRD_VERBS_CAN_FAULTS : 0) | (hw_lab_calls() ? HW_CAN_LAB : 0);
+	return (find_faults() ? SRD_VERBS_CAN_FAULTS : 0) | (hw_lab_calls() ? HW_CAN_LAB : 0) |
+	       (is_recent() ? SRD_VERBS_CAN_RDMA_CORE_65 : 0);
 }
 
 static uint64_t *sent_at(const struct hw_sent *sent, uint64_t number)

@@ -12,7 +12,8 @@
 
 #define CAN                                                                         \
 	(SRD_VERBS_CAN_FAULTS | SRD_VERBS_CAN_FABRIC | SRD_VERBS_CAN_VIRTUAL_TIME | \
-	 SRD_VERBS_CAN_ORIGIN | SRD_VERBS_CAN_HOSTS | SRD_VERBS_CAN_MODEL)
+	 SRD_VERBS_CAN_ORIGIN | SRD_VERBS_CAN_HOSTS | SRD_VERBS_CAN_MODEL |         \
+	 SRD_VERBS_CAN_RDMA_CORE_65)
 
 static bool memory_present(void *memory, uint32_t host, uint64_t addr, uint64_t length)
 {

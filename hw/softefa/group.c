@@ -100,6 +100,7 @@ int soft_group_create(const char *folder, const struct srd_profile *profile, uin
 	srd_model_init(&soft.model, (uint8_t *)soft.group + MODEL_OFFSET, profile, seed);
 	soft_engine_attach(&soft.model);
 	lock_init(&soft.group->lock);
+	soft.group->launched = *profile;
 	soft.group->clock = clock;
 	soft.group->pages_high = 1; /* so that no key is 0 */
 	__atomic_store_n(&soft.group->version, SOFT_VERSION, __ATOMIC_RELEASE);

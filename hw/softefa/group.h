@@ -24,7 +24,7 @@
 #include "softefa/ranges.h"
 #include "verbs/launch.h"
 
-#define SOFT_VERSION        4
+#define SOFT_VERSION        5
 #define SOFT_PAGE           4096u
 #define SOFT_MAX_PROCESSES  256
 #define SOFT_MAX_OBJECTS    65536
@@ -183,6 +183,7 @@ struct soft_group {
 	uint32_t copied;    /* no memory is to be shared */
 	uint32_t doorbell;  /* enum soft_doorbell */
 	uint32_t broken;
+	struct srd_profile launched; /* what the device is, but for a while of the laboratory's */
 	pthread_mutex_t lock;
 	uint32_t objects_high;
 	uint32_t objects_free;

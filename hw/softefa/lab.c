@@ -12,8 +12,7 @@
 #include "names.h"
 #include "verbs/profile.h"
 
-/* The device as it was before the first begin, and whether it is not. */
-static struct srd_profile launched;
+/* Whether the device is as somebody's begin made it. */
 static bool begun;
 
 static bool offered(void)
@@ -71,7 +70,8 @@ static void lay_over(struct srd_profile *profile)
 		uint8_t *at = (uint8_t *)profile + field->offset;
 
 		if (!memcmp(at, (const uint8_t *)plain + field->offset, field->size))
-			memcpy(at, (const uint8_t *)&launched + field->offset, field->size);
+			memcpy(at, (const uint8_t *)&soft.group->launched + field->offset,
+			       field->size);
 	}
 }
 
@@ -80,8 +80,6 @@ static int begin_locked(struct srd_profile *profile, uint64_t seed, bool every_o
 {
 	int err;
 
-	if (!begun)
-		launched = *srd_model_profile(&soft.model);
 	lay_over(profile);
 	/* Orders are those of messages, whatever a profile says: src/lua/run.c. */
 	if (every_order)
@@ -137,7 +135,7 @@ static void end(void)
 	soft.model.chooser = NULL;
 	soft_engine_pace(false);
 	/* It stays as it is where somebody else uses it. */
-	if (begun && !in_use() && !srd_model_reset(&soft.model, &launched, 1))
+	if (begun && !in_use() && !srd_model_reset(&soft.model, &soft.group->launched, 1))
 		begun = false;
 	soft_unlock();
 }

@@ -7,7 +7,8 @@ local options = {
 	tags = "A list of words that --filter tag:WORD selects by.",
 	needs = "A list of what the backend must be able to do, or the scenario is skipped: faults, fabric, "
 		.. "virtual_time, peers (more than one on a queue pair), origin (memory that holds no bytes, only where they came from), hosts (a device "
-		.. "for each, which may die), model (a look into the device), profile.",
+		.. "for each, which may die), model (a look into the device), rdma_core_65 (what an older "
+		.. "libefa does otherwise), profile.",
 	violates = "The rule that the scenario breaks on purpose: it passes only if exactly this one fires. "
 		.. "It is judged whatever --rules says.",
 	fails = "Text of the message that the scenario fails with on purpose: it passes only if it fails with it. "

@@ -211,7 +211,7 @@ for name, case in pairs {
 } do
 	srd.scenario("completions of a dead queue pair " .. name, {
 		tags = { "law", "completion" },
-		needs = { "fabric" },
+		needs = { "fabric", "rdma_core_65" },
 		profile = case.profile,
 		violates = case.violates,
 	}, function(t)

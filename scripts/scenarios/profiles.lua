@@ -41,8 +41,9 @@ srd.scenario("efa0 sends, and refuses every other operation", { profile = "efa0"
 	t:expect(b.mem:slice(3072, 1024)):same_content(a.mem:slice(0, 1024))
 end)
 
-srd.scenario("a wide entry holds 80 bytes and halves the queue", { profile = "wide_wqe", tags = { "profile" } },
-	function(t)
+srd.scenario("a wide entry holds 80 bytes and halves the queue", {
+	profile = "wide_wqe", needs = { "rdma_core_65" }, tags = { "profile" },
+}, function(t)
 	local v = t:host("a").verbs
 	local cq = v:create_cq(16)
 	local function create(depth, inline, flags)

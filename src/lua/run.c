@@ -82,6 +82,8 @@ static const struct {
 	{"origin", SRD_VERBS_CAN_ORIGIN, "has no memory of kinds ORIGIN and DEVICE"},
 	{"hosts", SRD_VERBS_CAN_HOSTS, "has one device for all hosts"},
 	{"model", SRD_VERBS_CAN_MODEL, "does not show what its device holds"},
+	{"rdma_core_65", SRD_VERBS_CAN_RDMA_CORE_65,
+	 "is over an older libefa, which does otherwise"},
 };
 
 static void skip(struct srd_run *run, const char *format, ...)

@@ -22,7 +22,7 @@
 /* ---- srd.scenario(name, options, body) ---- */
 
 static const char *const needs[] = {
-	"faults", "fabric", "virtual_time", "origin", "hosts", "model", "peers",
+	"faults", "fabric", "virtual_time", "origin", "hosts", "model", "peers", "rdma_core_65",
 };
 
 static void check_needs(lua_State *L, int options)

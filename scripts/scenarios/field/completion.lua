@@ -62,7 +62,7 @@ srd.scenario("a completion queue without room for what is outstanding", form(B29
 end)
 
 srd.scenario("a queue is handed on with flushes in it", form(B29, "broken", {
-	needs = { "faults" }, profile = { id64 = false }, fails = "poll_cq failed: EINVAL",
+	needs = { "faults", "rdma_core_65" }, profile = { id64 = false }, fails = "poll_cq failed: EINVAL",
 }), function(t)
 	local a, b = t:verbs_pair { memory = 64, cqe = 4, cap = depth(4) }
 	for id = 1, 2 do
@@ -99,7 +99,7 @@ local function destroyed_unread(t, drain)
 end
 
 srd.scenario("the loop that drains stops at the first entry of a destroyed queue pair", form(B30, "broken", {
-	profile = { id64 = false }, fails = "poll_cq failed: EINVAL",
+	needs = { "virtual_time", "rdma_core_65" }, profile = { id64 = false }, fails = "poll_cq failed: EINVAL",
 }), function(t)
 	destroyed_unread(t, function(cq)
 		local list = cq:poll(16)
@@ -125,12 +125,12 @@ srd.scenario("an old library credits the entry to the next queue pair of that nu
 }), number_given_out_again)
 
 srd.scenario("so does a new one where ids have 64 bits", form(B30, "broken", {
-	profile = { base = "small", max_qp = 1, id64 = true },
+	needs = { "virtual_time", "rdma_core_65" }, profile = { base = "small", max_qp = 1, id64 = true },
 	violates = "completion.unknown",
 }), number_given_out_again)
 
 srd.scenario("the loop skips what is nobody's and goes on until the queue is empty", form(B30, "right", {
-	profile = { id64 = false },
+	needs = { "rdma_core_65" }, profile = { id64 = false },
 }), function(t)
 	destroyed_unread(t, function(cq)
 		local skipped, list, errno = 0

@@ -240,7 +240,7 @@ srd.scenario("an unsolicited arrival is taken for the receive with the id 0", fo
 end)
 
 srd.scenario("one that only one side knows of fails, and nobody sees why", form(B50, "broken", {
-	profile = { cap_unsolicited_write_recv = true },
+	needs = { "virtual_time", "rdma_core_65" }, profile = { cap_unsolicited_write_recv = true },
 	fails = "got \"IBV_WC_REM_INV_REQ_ERR\"",
 }), function(t)
 	local a, b = t:verbs_pair { a = { memory = 64 }, b = { memory = 64, efa = unsolicited } }

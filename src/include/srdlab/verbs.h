@@ -270,6 +270,8 @@ struct srd_wc_ex {
 /* Not EFA devices: their reliable queue pairs are connected ones, made without EFA's attributes. */
 #define SRD_VERBS_IS_RC     0x20
 #define SRD_VERBS_CAN_MODEL 0x40 /* lab: where a request is, the model's audit, doorbells */
+/* Polls and statuses are those of rdma-core 65's libefa, not of older ones. */
+#define SRD_VERBS_CAN_RDMA_CORE_65 0x80
 
 #include <srdlab/verbs_table.h>
 
