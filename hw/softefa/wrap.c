@@ -73,18 +73,29 @@ static void arrived(void)
 	next_room = IDLE;
 }
 
-/* The queue HANDLE is empty: move the device until it is not. False: it still is. */
-static bool advance(uint32_t handle)
+static uint32_t arrivals(uint32_t handle)
 {
 	const struct soft_object *cq = mine(handle, SOFT_CQ);
-	uint32_t before;
 
+	return cq ? __atomic_load_n(&cq->cq.arrivals, __ATOMIC_ACQUIRE) : 0;
+}
+
+/*
+ * The queue HANDLE was found empty when BEFORE entries had arrived: move the device until it is
+ * not. False: it still is. CAME: not moved, since another process has filled it after the look;
+ * a log that said moved would have a replay wait for a queue that is empty.
+ */
+static bool advance(uint32_t handle, uint32_t before, bool *came)
+{
+	const struct soft_object *cq = mine(handle, SOFT_CQ);
+
+	*came = false;
 	if (!cq)
 		return false;
-	before = cq->cq.arrivals;
 	/* Whoever holds the lock moves the device. */
 	if (soft_decides() ? !soft_lock() : something_to_do() && !soft_trylock()) {
-		if (soft_may_move(handle)) {
+		*came = soft_decides() == SOFT_RECORDS && cq->cq.arrivals != before;
+		if (!*came && soft_may_move(handle)) {
 			soft_raw_doorbells();
 			soft_run(cq);
 			soft_turn_over();
@@ -159,19 +170,23 @@ static bool is_empty(uint32_t handle)
 
 static int poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
 {
+	uint32_t before;
+	bool came;
 	int n = 0;
 
 	if (!soft.process)
 		soft_join();
+	before = arrivals(cq->handle);
 	if (num_entries > 0 && is_empty(cq->handle)) {
-		advance(cq->handle);
+		advance(cq->handle, before, &came);
 		n = real.poll_cq(cq, num_entries, wc);
 	} else if (soft_poll_begin(cq->handle, &num_entries)) {
 		n = real.poll_cq(cq, num_entries, wc);
-		if (n > 0)
-			soft_poll_found(cq->handle, n);
-		else if (!n && num_entries > 0 && advance(cq->handle))
+		came = n > 0;
+		if (!n && num_entries > 0 && advance(cq->handle, before, &came))
 			n = real.poll_cq(cq, num_entries, wc);
+		if (came && n > 0)
+			soft_poll_found(cq->handle, n);
 	} else {
 		make_room();
 	}
@@ -210,18 +225,22 @@ static int begin_session(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
 static int start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
 {
 	int err = ENOENT, any = 1;
+	uint32_t before;
+	bool came;
 
 	if (!soft.process)
 		soft_join();
+	before = arrivals(cq->handle);
 	if (is_empty(cq->handle)) {
-		advance(cq->handle);
+		advance(cq->handle, before, &came);
 		err = begin_session(cq, attr);
 	} else if (soft_poll_begin(cq->handle, &any)) {
 		err = begin_session(cq, attr);
-		if (!err)
-			soft_poll_found(cq->handle, 0);
-		else if (err == ENOENT && advance(cq->handle))
+		came = !err;
+		if (err == ENOENT && advance(cq->handle, before, &came))
 			err = begin_session(cq, attr);
+		if (came && !err)
+			soft_poll_found(cq->handle, 0);
 	}
 	if (err)
 		soft_poll_end();
