@@ -38,6 +38,16 @@ struct soft_object *soft_qp_named(uint64_t name)
 	return qp->kind == SOFT_QP && soft_qp_name(qp) == name ? qp : NULL;
 }
 
+struct srd_request *soft_request_numbered(const struct soft_object *qp, uint64_t ordinal)
+{
+	struct srd_request *r = NULL;
+
+	while ((r = srd_model_request_next(&soft.model, qp->model, r)))
+		if (r->ordinal == ordinal)
+			break;
+	return r;
+}
+
 /* Whether it is the one that a script is asked about: the device has it, and did nothing yet. */
 static bool is_asked_about(const struct srd_launch_command *command)
 {
@@ -49,16 +59,14 @@ static bool is_asked_about(const struct srd_launch_command *command)
 
 static int locate(const struct soft_object *qp, struct srd_launch_command *command)
 {
-	struct srd_request *r = NULL;
 	struct srd_lab lab = {.kind = SRD_LAB_LOCATE};
+	struct srd_request *r;
 
 	if (command->ordinal >= srd_model_qp_posted(&soft.model, qp->model)) {
 		command->place = is_asked_about(command) ? SRD_PLACE_SEND_QUEUE : SRD_PLACE_UNKNOWN;
 		return 0;
 	}
-	while ((r = srd_model_request_next(&soft.model, qp->model, r)))
-		if (r->ordinal == command->ordinal)
-			break;
+	r = soft_request_numbered(qp, command->ordinal);
 	if (r)
 		srd_model_request_locate(&soft.model, r, &lab);
 	command->place = r ? lab.place : SRD_PLACE_COMPLETED;

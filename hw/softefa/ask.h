@@ -28,10 +28,12 @@ void soft_ask_time(void);
 /* Perform COMMAND: 0 or a positive errno. */
 int soft_lab(struct srd_launch_command *command);
 
-/* The name of QP in commands. */
 /* The queue pair of that name; NULL: it is gone. */
 struct soft_object *soft_qp_named(uint64_t name);
+/* Its request of that number which is not completed; NULL. */
+struct srd_request *soft_request_numbered(const struct soft_object *qp, uint64_t ordinal);
 
+/* The name of QP in commands. */
 static inline uint64_t soft_qp_name(const struct soft_object *qp)
 {
 	return (uint64_t)qp->name << 32 | soft_handle(qp);

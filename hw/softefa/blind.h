@@ -26,7 +26,10 @@ void soft_blind_take_over(struct soft_object *object, enum soft_teller teller);
 /* QP has posted REQUEST, which is not submitted yet. */
 void soft_blind_send(const struct soft_object *qp, const struct srd_request *request);
 void soft_blind_receive(const struct soft_object *qp, const struct srd_receive *receive);
-/* ENTRY is written to CQ. Where nobody can tell how far that is read, or who reads it: take it for read. */
+/*
+ * ENTRY is written to CQ, of which nobody can tell how far it is read, or by whom: take it for
+ * read.
+ */
 void soft_blind_written(struct soft_object *cq, const struct srd_cqe *entry);
 /* The program has read entries of CQ up to ring.done. */
 void soft_blind_read(struct soft_object *cq);

@@ -25,12 +25,13 @@ bool soft_cq_is_read(const struct soft_object *cq);
  * requests for events.
  */
 bool soft_cq_tells(const struct soft_object *cq);
+/* Its doorbell as the program left it; as what follows without the lock. */
+uint32_t soft_cq_doorbell_word(const struct soft_object *cq);
 /*
- * How much is in CQ that a poll must find, 0 where that is not known; and a poll that began
- * after this has found it empty. Without the lock.
+ * How many entries were ever written to CQ, 0 where that is not one number; and a poll that
+ * began when there were WRITTEN has found no more.
  */
 uint32_t soft_cq_written(const struct soft_object *cq);
-uint32_t soft_cq_doorbell_word(const struct soft_object *cq);
 void soft_cq_saw_empty(struct soft_object *cq, uint32_t written);
 /* Whether there is anything that it would take. */
 bool soft_doorbell_waits(const struct soft_object *qp);

@@ -171,16 +171,14 @@ static void next_device(uint32_t host)
 /* Where it is in the device; what is not there any more has no place to tell of. */
 static int locate(const struct soft_object *qp, struct srd_lab *command)
 {
-	struct srd_request *r = NULL;
+	struct srd_request *r;
 
 	if (!qp)
 		return EINVAL;
 	command->place = SRD_PLACE_UNKNOWN;
 	command->why = SRD_WHY_NONE;
 	command->status = command->peer_qpn = 0;
-	while ((r = srd_model_request_next(&soft.model, qp->model, r)))
-		if (r->ordinal == command->ordinal)
-			break;
+	r = soft_request_numbered(qp, command->ordinal);
 	if (r)
 		srd_model_request_locate(&soft.model, r, command);
 	return command->place == SRD_PLACE_UNKNOWN ? ENOENT : 0;

@@ -100,15 +100,24 @@ static void freed(int fd, uint64_t addr, uint64_t length)
 	soft_unlock();
 }
 
+static bool is_queue(const struct soft_object *object, uint64_t name)
+{
+	return (object->kind == SOFT_QP || object->kind == SOFT_CQ) && object->name == name;
+}
+
 /* The queue that EVENT is about, which this process may have from its parent; NULL. */
 static struct soft_object *find_queue(const struct srd_event *event)
 {
-	for (uint32_t i = 1; i <= soft.group->objects_high; i++) {
-		struct soft_object *object = soft_object(i);
+	static uint32_t
+		last; /* the handle of the one that was found; mostly it is asked for again */
 
-		if ((object->kind == SOFT_QP || object->kind == SOFT_CQ) &&
-		    object->name == event->object)
-			return object;
+	if (last && is_queue(soft_object(last), event->object))
+		return soft_object(last);
+	for (uint32_t i = 1; i <= soft.group->objects_high; i++) {
+		if (!is_queue(soft_object(i), event->object))
+			continue;
+		last = i;
+		return soft_object(i);
 	}
 	return NULL;
 }

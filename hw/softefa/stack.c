@@ -33,8 +33,8 @@ static __thread struct {
 	const void *frame[REMEMBERED]; /* NULL: none */
 	uint32_t number[REMEMBERED];
 	uint32_t next; /* place of the next that is new */
-	uint32_t
-		last; /* that was asked for: it or the one behind it is again, more often than not */
+	/* That was asked for: it or the one behind it is again, more often than not. */
+	uint32_t last;
 	struct frames frames[REMEMBERED];
 } remembered;
 

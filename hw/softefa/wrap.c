@@ -73,36 +73,32 @@ static void arrived(void)
 	next_room = IDLE;
 }
 
-static uint32_t arrivals(uint32_t handle)
+static uint32_t arrivals(const struct soft_object *cq)
 {
-	const struct soft_object *cq = mine(handle, SOFT_CQ);
-
 	return cq ? __atomic_load_n(&cq->cq.arrivals, __ATOMIC_ACQUIRE) : 0;
 }
 
 /*
- * The queue HANDLE was found empty when BEFORE entries had arrived: move the device until it is
+ * The queue CQ was found empty when BEFORE entries had arrived: move the device until it is
  * not. False: it still is. CAME: not moved, since another process has filled it after the look;
  * a log that said moved would have a replay wait for a queue that is empty.
  */
-static bool advance(uint32_t handle, uint32_t before, bool *came)
+static bool advance(const struct soft_object *cq, uint32_t before, bool *came)
 {
-	const struct soft_object *cq = mine(handle, SOFT_CQ);
-
 	*came = false;
 	if (!cq)
 		return false;
 	/* Whoever holds the lock moves the device. */
 	if (soft_decides() ? !soft_lock() : something_to_do() && !soft_trylock()) {
 		*came = soft_decides() == SOFT_RECORDS && cq->cq.arrivals != before;
-		if (!*came && soft_may_move(handle)) {
+		if (!*came && soft_may_move(soft_handle(cq))) {
 			soft_raw_doorbells();
 			soft_run(cq);
 			soft_turn_over();
 		}
 		soft_unlock();
 	}
-	if (cq->cq.arrivals != before)
+	if (arrivals(cq) != before)
 		return true;
 	make_room();
 	return false;
@@ -158,32 +154,32 @@ void soft_posts_release(uint32_t handle, bool receives)
 }
 
 /*
- * Whether the program has read all that is in the queue HANDLE: then the device moves before it
+ * Whether the program has read all that is in CQ: then the device moves before it
  * looks, which it need not do twice. Where decisions are logged the log says in which order.
  */
-static bool is_empty(uint32_t handle)
+static bool is_empty(const struct soft_object *cq)
 {
-	const struct soft_object *cq = mine(handle, SOFT_CQ);
-
 	return cq && !soft_decides() && soft_cq_is_read(cq);
 }
 
 static int poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
 {
+	const struct soft_object *queue;
 	uint32_t before;
 	bool came;
 	int n = 0;
 
 	if (!soft.process)
 		soft_join();
-	before = arrivals(cq->handle);
-	if (num_entries > 0 && is_empty(cq->handle)) {
-		advance(cq->handle, before, &came);
+	queue = mine(cq->handle, SOFT_CQ);
+	before = arrivals(queue);
+	if (num_entries > 0 && is_empty(queue)) {
+		advance(queue, before, &came);
 		n = real.poll_cq(cq, num_entries, wc);
 	} else if (soft_poll_begin(cq->handle, &num_entries)) {
 		n = real.poll_cq(cq, num_entries, wc);
 		came = n > 0;
-		if (!n && num_entries > 0 && advance(cq->handle, before, &came))
+		if (!n && num_entries > 0 && advance(queue, before, &came))
 			n = real.poll_cq(cq, num_entries, wc);
 		if (came && n > 0)
 			soft_poll_found(cq->handle, n);
@@ -206,18 +202,17 @@ static __thread struct {
  * The library's start of a session. libefa rings the queue's doorbell at the end of it, but not
  * where the last look found nothing: what such a session has taken must be seen here.
  */
-static int begin_session(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
+static int begin_session(struct ibv_cq_ex *cq, struct soft_object *queue,
+			 struct ibv_poll_cq_attr *attr)
 {
-	struct soft_object *object = mine(cq->handle, SOFT_CQ);
-	uint32_t written = object ? soft_cq_written(object) : 0;
 	int err;
 
 	session.cq = cq;
-	session.written = written;
-	session.doorbell = object ? soft_cq_doorbell_word(object) : 0;
+	session.written = queue ? soft_cq_written(queue) : 0;
+	session.doorbell = queue ? soft_cq_doorbell_word(queue) : 0;
 	err = real_start_poll(cq, attr);
-	if (err == ENOENT && object)
-		soft_cq_saw_empty(object, written);
+	if (err == ENOENT && queue)
+		soft_cq_saw_empty(queue, session.written);
 	return err;
 }
 
@@ -225,20 +220,22 @@ static int begin_session(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
 static int start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
 {
 	int err = ENOENT, any = 1;
+	struct soft_object *queue;
 	uint32_t before;
 	bool came;
 
 	if (!soft.process)
 		soft_join();
-	before = arrivals(cq->handle);
-	if (is_empty(cq->handle)) {
-		advance(cq->handle, before, &came);
-		err = begin_session(cq, attr);
+	queue = mine(cq->handle, SOFT_CQ);
+	before = arrivals(queue);
+	if (is_empty(queue)) {
+		advance(queue, before, &came);
+		err = begin_session(cq, queue, attr);
 	} else if (soft_poll_begin(cq->handle, &any)) {
-		err = begin_session(cq, attr);
+		err = begin_session(cq, queue, attr);
 		came = !err;
-		if (err == ENOENT && advance(cq->handle, before, &came))
-			err = begin_session(cq, attr);
+		if (err == ENOENT && advance(queue, before, &came))
+			err = begin_session(cq, queue, attr);
 		if (came && !err)
 			soft_poll_found(cq->handle, 0);
 	}
@@ -251,11 +248,11 @@ static int start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
 
 static void end_poll(struct ibv_cq_ex *cq)
 {
-	struct soft_object *object = mine(cq->handle, SOFT_CQ);
+	struct soft_object *queue = mine(cq->handle, SOFT_CQ);
 
 	real_end_poll(cq);
-	if (object && session.cq == cq && soft_cq_doorbell_word(object) == session.doorbell)
-		soft_cq_saw_empty(object, session.written);
+	if (queue && session.cq == cq && soft_cq_doorbell_word(queue) == session.doorbell)
+		soft_cq_saw_empty(queue, session.written);
 	soft_poll_end();
 }
 
